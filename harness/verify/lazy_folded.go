@@ -14,19 +14,21 @@ import (
 // how to renumber.
 var errUnfit = errors.New("the firmware says that port numbers do not matter, which is not so")
 
-// manyToFold is from how many sets on states are folded, chosen by us: a minute of exploring each. That says
-// more where the dependencies have cycles: in how many sets they have.
-const manyToFold = 1_000_000
+// manyToFold is from how many walks on, of a pair in a set, states are folded, chosen by us: some seconds of
+// exploring each set, or minutes where packets write registers. That says more where the dependencies have cycles: in
+// how many sets they have.
+const manyToFold = 10_000_000
 
 // folds is the fold of the tree, nil: the firmware minds how ports are numbered, or it is not wanted.
 func (r *run) folds() *fold {
 	m := r.model
+	nics := float64(len(m.g.NICs))
 	switch {
 	case !m.runs[0].fw.Symmetric || r.NoSymmetry || m.number != nil:
 		return nil
 	case r.Sets.grouped() || r.Sets.Kind == Switches || r.When == Flapping || r.OneByOne || !m.merged:
 		return nil
-	case r.Sets.total() <= manyToFold && !r.folded:
+	case float64(r.Sets.total())*nics*(nics-1) <= manyToFold && !r.folded:
 		return nil
 	}
 	return newFold(m)
