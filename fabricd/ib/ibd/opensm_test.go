@@ -44,8 +44,6 @@ func TestOpenSMRoutesWhatSwitchesForward(t *testing.T) {
 				if c.long {
 					testenv.Long(t)
 					testenv.Unraced(t)
-				} else {
-					testenv.Raced(t)
 				}
 				m := manage(t, c.topology)
 				m.opensm("", m.with(engine)...)
