@@ -22,9 +22,9 @@ const packages = "install Debian's packages libumad2sim0, opensm and infiniband-
 
 // Command is a program at a node of the fabric with that name of sockets, the first NIC where the node
 // is "". When ctx ends it is interrupted, which ends OpenSM in order, and killed when it does not end:
-// OpenSM does not while it waits for a fabric that is gone. It errs where nobody serves the fabric, for which
-// the library would wait for ever, and where that or the program is not installed. [Start] starts it; after
-// it has ended, call [Clean].
+// OpenSM does not while it waits for a fabric that is gone. It errs where nobody serves the fabric, for
+// which the library would wait for ever, and where that or the program is not installed. [Start] starts
+// it; after it has ended, call [Clean].
 func Command(ctx context.Context, fabric, node, name string, args ...string) (*exec.Cmd, error) {
 	library, err := library()
 	if err != nil {
