@@ -148,7 +148,9 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	if management != nil {
 		server.Managed(func() *api.Management {
 			m := management.Status()
-			return &api.Management{Managers: append([]string{}, m.Words...), Ports: m.Ports, Held: m.Held, Cycle: m.Cycle}
+			return &api.Management{
+				Managers: append([]string{}, m.Words...), Ports: m.Ports, Held: m.Held, Cycle: m.Cycle,
+			}
 		})
 		serving.Go(func() { management.Run(serve) })
 	}

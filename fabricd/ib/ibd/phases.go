@@ -45,9 +45,9 @@ type round struct {
 }
 
 // A manager that was not heard for sweepGap begins another sweep; one that was neither heard nor has
-// written a table for writtenFor has written all. It is waited for the paths of NICs, which follow, as
-// long as pathsFor, and as long as sweepFor for a manager that has still to take note of a link. Chosen
-// by us: longer than OpenSM waits for an answer that was lost.
+// written a table for writtenFor has written all. The paths of NICs, which follow, are waited for as
+// long as pathsFor, and a manager that has still to take note of a link as long as sweepFor. Chosen by
+// us: longer than OpenSM waits for an answer that was lost.
 const (
 	sweepGap   = weft.Second
 	writtenFor = 300 * weft.Millisecond
@@ -203,7 +203,8 @@ func (d *Driver) reportRound(ctx context.Context, of *round) {
 		Died: slices.Sorted(maps.Keys(of.died)), Began: max(of.sweep, of.death), Computed: of.first,
 		InForce: max(of.loaded, of.last), Trap: of.trap, LastTable: of.last, Until: of.until,
 	}
-	r.Version, r.Method, r.Switches, r.Entries = cmp.Or(of.version, d.tables.version), of.method, len(of.switches), of.entries
+	r.Version, r.Method = cmp.Or(of.version, d.tables.version), of.method
+	r.Switches, r.Entries = len(of.switches), of.entries
 	if p.settling != nil {
 		p.settling()
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +22,9 @@ const packages = "install Debian's packages libumad2sim0, opensm and infiniband-
 
 // Command is a program at a node of the fabric with that name of sockets, the first NIC where the node
 // is "". When ctx ends it is interrupted, which ends OpenSM in order, and killed when it does not end:
-// OpenSM does not while it waits for a fabric that is gone. It errs where the program, or
-// the library by which it comes in, is not installed. [Start] starts it; after it has ended, call [Clean].
+// OpenSM does not while it waits for a fabric that is gone. It errs where nobody serves the fabric, for
+// which the library would wait for ever, and where that or the program is not installed. [Start] starts
+// it; after it has ended, call [Clean].
 func Command(ctx context.Context, fabric, node, name string, args ...string) (*exec.Cmd, error) {
 	library, err := library()
 	if err != nil {
@@ -31,6 +33,10 @@ func Command(ctx context.Context, fabric, node, name string, args ...string) (*e
 	path, err := find(name)
 	if err != nil {
 		return nil, err
+	}
+	if !served(fabric) {
+		return nil, fmt.Errorf("no fabric lets programs in by the name %q: start it with fabricd up --ib, and "+
+			"give its name by --fabric", fabric)
 	}
 	c := exec.CommandContext(ctx, path, args...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
@@ -69,6 +75,15 @@ func Clean(c *exec.Cmd) {
 	if c.Process != nil {
 		_ = os.RemoveAll(filepath.Join(c.Dir, fmt.Sprintf("sys-%d", c.Process.Pid))) // there may be none
 	}
+}
+
+// served reports whether there is a socket for programs that come in.
+func served(fabric string) bool {
+	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Net: "unixgram", Name: "@" + fabric + ":ctl\x00"})
+	if err == nil {
+		_ = c.Close()
+	}
+	return err == nil
 }
 
 // library is the file of libumad2sim.so.

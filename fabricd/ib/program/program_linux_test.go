@@ -3,6 +3,7 @@ package program
 import (
 	"bufio"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -67,4 +68,14 @@ func TestStartTellsWhatCameOfAProgram(t *testing.T) {
 	wait, err := Start(exec.Command("false"))
 	require.NoError(t, err)
 	require.Error(t, wait())
+}
+
+// A fabric that nobody serves is known before a program waits for it.
+func TestAFabricThatNobodyServesIsKnown(t *testing.T) {
+	name := fmt.Sprintf("weft-served-%d", os.Getpid())
+	require.False(t, served(name))
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: "@" + name + ":ctl\x00"})
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	require.True(t, served(name))
 }
