@@ -16,17 +16,17 @@ import (
 // With so many dead links in each switch group, what is found of every pair is what exploring each set finds.
 func TestFaultsPerGroupAtOnceAreAsOneByOne(t *testing.T) {
 	for _, c := range []struct {
-		on   string
-		most int
-		when When
-		long bool
+		on    string
+		most  int
+		when  When
+		takes func(testing.TB) // what it asks for, if it takes long
 	}{
 		{on: "kary-ntree:2,2", most: 3},
 		{on: "kary-ntree:3,2", most: 3},
 		{on: "kary-ntree:2,3", most: 1},
 		{on: "kary-ntree:2,3", most: 1, when: Arriving},
-		{on: "mport-tree:4,2", most: 2, long: true},
-		{on: "kary-ntree:2,3", most: 2, long: true},
+		{on: "mport-tree:4,2", most: 2, takes: testenv.Long},
+		{on: "kary-ntree:2,3", most: 2, takes: testenv.Nightly},
 	} {
 		for _, fw := range covered() {
 			config := Config{
@@ -34,8 +34,8 @@ func TestFaultsPerGroupAtOnceAreAsOneByOne(t *testing.T) {
 			}
 			t.Run(c.on+"/"+fw.Name, func(t *testing.T) {
 				t.Parallel()
-				if c.long {
-					testenv.Long(t)
+				if c.takes != nil {
+					c.takes(t)
 				}
 				testenv.Unraced(t)
 				r := lazyRunOf(t, config)

@@ -89,7 +89,7 @@ func TestNoSetDeadlocksWherePacketsAlwaysGoOn(t *testing.T) {
 		{on: "kary-ntree:2,3", most: 2},
 		{on: "kary-ntree:3,2", most: 3},
 		{on: "kary-ntree:3,3", most: 2, long: true},
-		{on: "kary-ntree:3,3", kind: Any, most: 2, long: true},
+		{on: "kary-ntree:3,3", kind: Any, most: 2, hours: true},
 		{on: "mport-tree:6,2", most: 2, long: true},
 		{on: "kary-ntree:2,5", most: 1, long: true},
 	} {

@@ -34,7 +34,7 @@ func TestVectorsOfOthersAreAsOneByOne(t *testing.T) {
 		{on: "kary-ntree:2,3", most: 4, long: true},
 		{on: "kary-ntree:2,4", most: 2, long: true},
 		{on: "kary-ntree:3,3", most: 2, long: true},
-		{on: "kary-ntree:3,3", kind: Any, most: 2, long: true},
+		{on: "kary-ntree:3,3", kind: Any, most: 2, long: true, hours: true},
 		{on: "mport-tree:4,3", most: 2, long: true},
 		{on: "mport-tree:4,3", kind: Any, most: 2, long: true},
 	} {

@@ -96,7 +96,7 @@ func TestAPacketOfAMixtureThatIsLostIsReplayed(t *testing.T) {
 func TestAFirmwareMayReplaceOneThatDiffersInItsVectors(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	c := mixture(t, "kary-ntree:3,3", "adaptive-link", "adaptive-link-digit", testenv.N(2, 1))
+	c := mixture(t, "kary-ntree:3,3", "adaptive-link", "adaptive-link-digit", testenv.Levels(2, 1, 1))
 	r := run(t, c)
 	assert.True(t, r.Pass, "%v\n%v", r, r.Counter)
 	assert.NotEmpty(t, r.Symmetry)

@@ -164,7 +164,7 @@ func TestAMixtureIsWhatEverySubsetIs(t *testing.T) {
 					t.Parallel()
 					c := mixedBy(t, of[0], of[1], of[2])
 					c.When, c.Regs = when, regs
-					enumerate(t, c, every(t, c.Graph, uint64(testenv.Levels(1, 1, 5)), Any, 2))
+					enumerate(t, c, every(t, c.Graph, uint64(testenv.Levels(1, 4, 9)), Any, 2))
 				})
 			}
 		}
@@ -181,7 +181,7 @@ func TestAMixtureOfLargerTreesIsWhatEverySubsetIs(t *testing.T) {
 		{"kary-ntree:3,2", "adaptive-link", "misroute-vector"},
 	} {
 		c := mixedBy(t, of[0], of[1], of[2])
-		enumerate(t, c, every(t, c.Graph, uint64(testenv.Levels(7, 61, 61)), Links, 2))
+		enumerate(t, c, every(t, c.Graph, uint64(testenv.Levels(7, 211, 211)), Links, 2))
 	}
 }
 
@@ -263,7 +263,7 @@ func senselessMixture(t *testing.T, seed uint64) {
 func TestAMixtureOfSenselessFirmwaresIsWhatEverySubsetIs(t *testing.T) {
 	testenv.Unraced(t)
 	t.Parallel()
-	for seed := range uint64(testenv.Levels(300, 100, 20)) {
+	for seed := range uint64(testenv.Levels(300, 40, 20)) {
 		senselessMixture(t, seed)
 	}
 }

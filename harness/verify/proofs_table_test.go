@@ -17,20 +17,20 @@ import (
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
-// proofTable is docs/results/proofs.md: a row for each claim and function. What is run now replaces
-// what is there; the rest stays as it was seen, with its day; and what nobody has run to its end
-// says so.
+// proofTable is docs/results/proofs.md: a section for each claim, and a row for the functions of which
+// the same was found on one fabric. What is run now replaces what is there; the rest stays as it was
+// seen, with its day; and what nobody has run to its end says so.
 type proofTable struct {
 	path string
 	day  string              // of what is run now
-	rows map[string][]string // cells after the command, by the cells before
+	rows map[string][]string // what was found, by claim and command
 }
 
-// The cells of a row: claim and command, which name it, then what was found.
+// The cells of a row: fabric, what is dead and functions, then what was found.
 const (
-	namingCells = 2
-	allCells    = 9
-	endedCell   = 4 // true or false where the claim was run to its end
+	namingCells = 3
+	foundCells  = 7
+	holds       = 2 // of what was found: true or false where the claim was run to its end
 )
 
 const (
@@ -44,13 +44,21 @@ func readProofTable(path, day string) (*proofTable, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	about := ""
 	for line := range strings.Lines(string(data)) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " |")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
+		line = strings.TrimSpace(line)
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			about = heading
 		}
-		if len(cells) == allCells && cells[endedCell] != notRun {
-			p.rows[rowName(cells[0], cells[1])] = cells[namingCells:]
+		cells := strings.Split(strings.Trim(line, "|"), " |")
+		for i := range cells {
+			cells[i] = strings.Trim(cells[i], " `")
+		}
+		if len(cells) != namingCells+foundCells || cells[namingCells+holds] == notRun {
+			continue
+		}
+		for routing := range strings.SplitSeq(cells[2], ", ") {
+			p.rows[rowName(about, commandOf(cells[0], routing, cells[1]))] = cells[namingCells:]
 		}
 	}
 	return p, nil
@@ -62,7 +70,7 @@ func rowName(about, command string) string { return about + "|" + command }
 func (p *proofTable) found(about, command string, r *verify.Result) {
 	name := rowName(about, command)
 	if r.Interrupted {
-		if was, ok := p.rows[name]; ok && was[endedCell-namingCells] != notEnded {
+		if was, ok := p.rows[name]; ok && was[holds] != notEnded {
 			return
 		}
 		p.rows[name] = []string{fmt.Sprint(r.FaultSets), fmt.Sprint(r.Explored), notEnded, "", "", "", p.day}
@@ -90,15 +98,20 @@ func (p *proofTable) found(about, command string, r *verify.Result) {
 
 const proofsHead = `# Claims about routing, checked
 
-Written by ` + "`make proofs`" + `, not by hand. Each row is a claim of the papers (or that one does not hold),
-the command that checks it, and what it found on the day in the last column. *at once*: all sets were explored
-at once. *a way up is free*: the dependencies of all sets together have a cycle, and whoever turns has a way up
-with nothing dead. *not ended*: it was stopped after so many fault sets, in which it found nothing wrong. *not
-run*: it takes minutes to hours, and no run to its end is on record here; [proofs.md](../explanation/proofs.md)
-says what has been seen.
+Written by ` + "`make proofs`" + `, not by hand. Each section is a claim of the papers, or that one does not hold. A row is
+what this command found for each of its routing functions, on the day in the last column:
 
-| claim | command | fault sets | explored | holds | most hops | channel numbers | CDG | seen |
-|---|---|---|---|---|---|---|---|---|
+    fabricd verify --topology FABRIC --routing FUNCTION DEAD
+
+*at once*: all sets were explored at once. *a way up is free*: the dependencies of all sets together have a cycle,
+and whoever turns has a way up with nothing dead. *not ended*: it was stopped after so many fault sets, in which it
+found nothing wrong. *not run*: it takes minutes to hours, and no run to its end is on record here;
+[proofs.md](../explanation/proofs.md) says what has been seen.
+`
+
+const proofsColumns = `
+| fabric | dead | functions | fault sets | explored | holds | most hops | channel numbers | CDG | seen |
+|---|---|---|---|---|---|---|---|---|---|
 `
 
 // write writes all rows, in the order of the claims. It is written after each claim, so that hours
@@ -106,24 +119,46 @@ says what has been seen.
 func (p *proofTable) write(list []claim) error {
 	var b strings.Builder
 	b.WriteString(proofsHead)
+	written := map[string]bool{}
 	for _, c := range list {
-		for _, routing := range c.routing {
-			command := "`" + c.command(routing) + "`"
-			cells, ok := p.rows[rowName(c.about, command)]
-			if !ok {
-				cells = []string{"", "", notRun, "", "", "", ""}
+		if written[c.about] {
+			continue
+		}
+		written[c.about] = true
+		fmt.Fprintf(&b, "\n## %s\n%s", c.about, proofsColumns)
+		for _, same := range list {
+			if same.about == c.about {
+				p.rowsOf(&b, same)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", c.about, command, strings.Join(cells, " | "))
 		}
 	}
 	return safefile.Write(p.path, []byte(b.String()))
 }
 
+// rowsOf writes a row for all functions of which the same was found, where the first of them stands.
+func (p *proofTable) rowsOf(b *strings.Builder, c claim) {
+	var order []string
+	functions := map[string][]string{}
+	for _, routing := range c.routing {
+		cells, ok := p.rows[rowName(c.about, c.command(routing))]
+		if !ok {
+			cells = []string{"", "", notRun, "", "", "", ""}
+		}
+		found := strings.Join(cells, " | ")
+		if functions[found] == nil {
+			order = append(order, found)
+		}
+		functions[found] = append(functions[found], routing)
+	}
+	for _, found := range order {
+		fmt.Fprintf(b, "| %s | `%s` | %s | %s |\n", c.topology, c.dead(), strings.Join(functions[found], ", "), found)
+	}
+}
+
 func TestTheTableOfProofsKeepsWhatIsNotRunAnew(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.md")
-	list := []claim{{about: "a, b; c", routing: []string{"x", "y", "z"}, topology: "ring:3", most: 1}}
-	cmd := func(r string) string { return "`" + list[0].command(r) + "`" }
+	list := []claim{{about: "a, b; c", routing: []string{"x", "y", "z", "w"}, topology: "ring:3", kind: verify.Links, most: 1}}
 	day := func(day string, fill func(p *proofTable)) string {
 		p, err := readProofTable(path, day)
 		require.NoError(t, err)
@@ -131,27 +166,27 @@ func TestTheTableOfProofsKeepsWhatIsNotRunAnew(t *testing.T) {
 		require.NoError(t, p.write(list))
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		return string(data)[len(proofsHead):]
+		_, rows, _ := strings.Cut(string(data), proofsColumns)
+		return rows
 	}
 	whole := &verify.Result{FaultSets: 17, Explored: 3, Pass: true, MaxHops: 7, CDGAcyclic: true, Numbering: new(true)}
 	stopped := &verify.Result{FaultSets: 9, Explored: 9, Interrupted: true}
 	text := day("monday", func(p *proofTable) {
-		p.found("a, b; c", cmd("x"), whole)
-		p.found("a, b; c", cmd("y"), stopped)
+		p.found("a, b; c", list[0].command("x"), whole)
+		p.found("a, b; c", list[0].command("w"), whole)
+		p.found("a, b; c", list[0].command("y"), stopped)
 	})
-	row := "| a, b; c | " + cmd("x") + " | 17 | 3 | true | 7 | rise | acyclic | monday |\n"
-	assert.Equal(t, row+
-		"| a, b; c | "+cmd("y")+" | 9 | 9 | not ended |  |  |  | monday |\n"+
-		"| a, b; c | "+cmd("z")+" |  |  | not run |  |  |  |  |\n", text)
+	const on = "| ring:3 | `--kind link --faults 1` | "
+	row := on + "x, w | 17 | 3 | true | 7 | rise | acyclic | monday |\n"
+	assert.Equal(t, row+on+"y | 9 | 9 | not ended |  |  |  | monday |\n"+on+"z |  |  | not run |  |  |  |  |\n", text)
 	text = day("tuesday", func(p *proofTable) {
-		p.found("a, b; c", cmd("x"), stopped)
-		p.found("a, b; c", cmd("z"), &verify.Result{FaultSets: 2, Explored: 2, CyclicSets: 2, Deadlocks: 1})
+		p.found("a, b; c", list[0].command("x"), stopped)
+		p.found("a, b; c", list[0].command("z"), &verify.Result{FaultSets: 2, Explored: 2, CyclicSets: 2, Deadlocks: 1})
 	})
-	assert.Equal(t, row+
-		"| a, b; c | "+cmd("y")+" | 9 | 9 | not ended |  |  |  | monday |\n"+
-		"| a, b; c | "+cmd("z")+" | 2 | 2 | false | 0 |  | cyclic in 2, stuck in 1 | tuesday |\n", text,
+	assert.Equal(t, row+on+"y | 9 | 9 | not ended |  |  |  | monday |\n"+
+		on+"z | 2 | 2 | false | 0 |  | cyclic in 2, stuck in 1 | tuesday |\n", text,
 		"what was run to its end is not replaced by what was not")
-	text = day("wednesday", func(p *proofTable) { p.found("a, b; c", cmd("y"), whole) })
-	assert.Contains(t, text, "| a, b; c | "+cmd("y")+" | 17 | 3 | true | 7 | rise | acyclic | wednesday |\n")
+	text = day("wednesday", func(p *proofTable) { p.found("a, b; c", list[0].command("y"), whole) })
+	assert.Contains(t, text, on+"y | 17 | 3 | true | 7 | rise | acyclic | wednesday |\n")
 	assert.Contains(t, text, row)
 }

@@ -277,21 +277,27 @@ func claims() (c []claim) {
 	return c
 }
 
-// command is the claim as fabricd checks it.
-func (c claim) command(routing string) string {
-	cmd := fmt.Sprintf("fabricd verify --topology %s --routing %s --kind %s --faults %d", c.topology, routing,
-		c.kind, c.most)
+// command is the claim of a function as fabricd checks it.
+func (c claim) command(routing string) string { return commandOf(c.topology, routing, c.dead()) }
+
+func commandOf(topology, routing, dead string) string {
+	return fmt.Sprintf("fabricd verify --topology %s --routing %s %s", topology, routing, dead)
+}
+
+// dead is which sets of faults a claim is about, as options of fabricd verify.
+func (c claim) dead() string {
+	options := fmt.Sprintf("--kind %s --faults %d", c.kind, c.most)
 	if c.samples > 0 {
-		cmd += fmt.Sprintf(" --samples %d", c.samples)
+		options += fmt.Sprintf(" --samples %d", c.samples)
 	}
 	if c.perGroup {
-		cmd += " --per-group"
+		options += " --per-group"
 	}
-	cmd += [...]string{"", " --when arriving", " --when flapping"}[c.when]
+	options += [...]string{"", " --when arriving", " --when flapping"}[c.when]
 	if c.oneByOne {
-		cmd += " --one-by-one"
+		options += " --one-by-one"
 	}
-	return cmd
+	return options
 }
 
 // What the papers claim, and PAPERS lists, set by set. docs/results/proofs.md is the table this
@@ -315,7 +321,7 @@ func TestClaims(t *testing.T) {
 			t.Run(c.command(name), func(t *testing.T) {
 				r := c.run(t, g, name)
 				if table != nil {
-					table.found(c.about, "`"+c.command(name)+"`", r)
+					table.found(c.about, c.command(name), r)
 					require.NoError(t, table.write(list))
 				}
 				if r.Interrupted {
