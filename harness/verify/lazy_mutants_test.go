@@ -78,19 +78,13 @@ func TestAMutantOfEveryRuleIsFoundOrAsGood(t *testing.T) {
 			t.Run(c.on+"/"+e.Name, func(t *testing.T) {
 				t.Parallel()
 				c.skip(t)
+				config := config
+				config.Exhaustive = true
 				rules := rulesOf(t, config)
 				require.NotEmpty(t, rules)
 				for _, rule := range rules {
 					for name, change := range mutations {
-						mutant := config
-						mutant.Firmware.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-							d := fw.Route(pkt, at, sw)
-							if d.Rule == rule && len(d.Candidates) > 0 {
-								return change(d, sw)
-							}
-							return d
-						}
-						found := bothSay(t, mutant, fmt.Sprintf("%s: %s", rule, name))
+						found := bothSay(t, mutant(config, rule, change), fmt.Sprintf("%s: %s", rule, name))
 						assert.True(t, found || name != "lost", "%s is lost, and that is not found", rule)
 					}
 				}
@@ -104,7 +98,6 @@ func rulesOf(t *testing.T, c Config) (rules []string) {
 	t.Helper()
 	var mu sync.Mutex
 	route := c.Firmware.Route
-	c.Exhaustive = true
 	c.Firmware.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
 		d := route(pkt, at, sw)
 		if mu.Lock(); len(d.Candidates) > 0 && !slices.Contains(rules, d.Rule) {
