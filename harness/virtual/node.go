@@ -34,7 +34,8 @@ type Node struct {
 	halted   bool      // see Halt
 	looks    weft.Time // when the core is to look at the time; Never: at none
 	ports    []port
-	waiting  [weft.MaxPorts / 64]uint64 // a bit for each port at which something is to happen
+	arrivals ports // at which a frame is to arrive
+	sends    ports // that are to send
 	hash     uint64
 	stats    Stats
 
@@ -42,6 +43,12 @@ type Node struct {
 	carrier switchd.Carrier // nil: nobody takes payloads
 	id      int             // of those of the engine
 }
+
+// ports has a bit for each port.
+type ports [weft.MaxPorts / 64]uint64
+
+func (s *ports) add(p weft.PortID)    { s[p>>6] |= 1 << (p & 63) }
+func (s *ports) remove(p weft.PortID) { s[p>>6] &^= 1 << (p & 63) }
 
 // port is one port. Its first seven words are in one cache line, which every event at it needs, and the
 // next eight in another: Go puts a word before lists of so much that has pointers.
@@ -111,13 +118,13 @@ func (n *Node) time(of int) weft.Time {
 // The node is to take a frame at a port, to send by it, or to look at the time.
 func (n *Node) arriveAt(p weft.PortID, at weft.Time) {
 	n.ports[p].arrives = at
-	n.waiting[p>>6] |= 1 << (p & 63)
+	n.arrivals.add(p)
 	n.worker.schedule(n, int(p), at)
 }
 
 func (n *Node) sendAt(p weft.PortID, at weft.Time) {
 	n.ports[p].sends = at
-	n.waiting[p>>6] |= 1 << (p & 63)
+	n.sends.add(p)
 	n.worker.schedule(n, n.sending(p), at)
 }
 
@@ -126,27 +133,22 @@ func (n *Node) lookAt(at weft.Time) {
 	n.worker.schedule(n, n.clock(), at)
 }
 
-// rest notes that nothing is to happen at port p any more, if that is so.
-func (n *Node) rest(p int) {
-	if k := &n.ports[p]; k.arrives == weft.Never && k.sends == weft.Never {
-		n.waiting[p>>6] &^= 1 << (p & 63)
-	}
-}
-
 // all calls f for what the node has to do before a time.
 func (n *Node) all(end weft.Time, f func(of int, at weft.Time)) {
 	if n.looks < end {
 		f(n.clock(), n.looks)
 	}
 	for i := range (len(n.ports) + 63) / 64 {
-		for word := n.waiting[i]; word != 0; word &= word - 1 {
+		for word := n.arrivals[i]; word != 0; word &= word - 1 {
 			p := i<<6 + bits.TrailingZeros64(word)
-			k := &n.ports[p]
-			if k.arrives < end {
-				f(p, k.arrives)
+			if at := n.ports[p].arrives; at < end {
+				f(p, at)
 			}
-			if k.sends < end {
-				f(n.sending(weft.PortID(p)), k.sends)
+		}
+		for word := n.sends[i]; word != 0; word &= word - 1 {
+			p := i<<6 + bits.TrailingZeros64(word)
+			if at := n.ports[p].sends; at < end {
+				f(n.sending(weft.PortID(p)), at)
 			}
 		}
 	}
@@ -191,19 +193,19 @@ func (n *Node) next() event {
 func (w *worker) do(n *Node, e event) {
 	w.now = e.at
 	w.events++
-	switch p, ports := int(e.of), len(n.ports); {
+	switch p, ports := weft.PortID(e.of), weft.PortID(len(n.ports)); {
 	case p < ports:
 		n.ports[p].arrives = weft.Never
-		n.rest(p)
-		n.arrive(weft.PortID(p))
+		n.arrivals.remove(p)
+		n.arrive(p)
 	case p == ports:
 		n.looks = weft.Never
 		n.tick()
 	default:
 		p -= ports + 1
 		n.ports[p].sends = weft.Never
-		n.rest(p)
-		n.step(weft.PortID(p), false)
+		n.sends.remove(p)
+		n.step(p, false)
 	}
 }
 

@@ -68,11 +68,11 @@ func (w *worker) preloadWires(sent []sending) {
 func (w *worker) runGroup(end weft.Time) {
 	x := uint64(0)
 	for _, n := range w.group {
-		x += uint64(n.looks) + n.waiting[0] + n.stats.FramesIn
+		x += uint64(n.looks) + n.sends[0] + n.stats.FramesIn
 	}
 	for _, n := range w.group {
-		for i, word := range n.waiting {
-			for ; word != 0; word &= word - 1 {
+		for i := range n.sends {
+			for word := n.arrivals[i] | n.sends[i]; word != 0; word &= word - 1 {
 				x += uint64(n.ports[i<<6+bits.TrailingZeros64(word)].arrives)
 			}
 		}
