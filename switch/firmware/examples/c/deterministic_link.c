@@ -64,13 +64,12 @@ static void around(const weft_tree *t, uint32_t dead, bool above) {
 	uint32_t in = weft_ask.port, vc = weft_ask.vc;
 	if (weft_leaf(t))
 		return weft_discard(NODE_DEAD);
-	uint32_t other = weft_other_down(t, weft_ask.place, dead);
 	if (above)
-		one(other, NORMAL, OTHER_DOWN, WEFT_REROUTE, NO_OTHER_DOWN);
+		one(weft_other_down(t, weft_ask.place, dead), NORMAL, OTHER_DOWN, WEFT_REROUTE, NO_OTHER_DOWN);
 	else if (weft_port_up(in))
 		weft_to(in, vc, vc == NORMAL ? FIRST : BACK, WEFT_REROUTE);
 	else
-		one(other, vc, vc == NORMAL ? FIRST_OTHER : BACK_DIED, WEFT_REROUTE, NO_OTHER_DOWN);
+		one(weft_other_down(t, weft_ask.place, dead), vc, vc == NORMAL ? FIRST_OTHER : BACK_DIED, WEFT_REROUTE, NO_OTHER_DOWN);
 }
 
 void weft_route(void) {

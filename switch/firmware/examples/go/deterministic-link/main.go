@@ -118,17 +118,17 @@ func goDown(t *weft.Tree, q *weft.Request, a *weft.Answer, above bool) {
 		a.Rule = nodeDead
 		return
 	}
-	other, bounced, died := t.OtherDown(p), back, backDied
+	bounced, died := back, backDied
 	if q.VC == normal {
 		bounced, died = first, firstOther
 	}
 	switch {
 	case above:
-		one(a, other, normal, otherDown, weft.Reroute, noOtherDown)
+		one(a, t.OtherDown(p), normal, otherDown, weft.Reroute, noOtherDown)
 	case weft.PortUp(q.Port):
 		a.To(q.Port, q.VC, bounced, weft.Reroute)
 	default:
-		one(a, other, q.VC, died, weft.Reroute, noOtherDown)
+		one(a, t.OtherDown(p), q.VC, died, weft.Reroute, noOtherDown)
 	}
 }
 

@@ -104,14 +104,13 @@ fn down(t: &Tree, q: &Request, a: &mut Answer, above: bool) {
         a.rule = Rule::NodeDead as u16;
         return;
     }
-    let other = t.other_down(p);
     let (back, died) = if q.vc == NORMAL { (Rule::First, Rule::FirstOther) } else { (Rule::Back, Rule::BackDied) };
     if above {
-        one(a, other, NORMAL, Rule::OtherDown, REROUTE, Rule::NoOtherDown)
+        one(a, t.other_down(p), NORMAL, Rule::OtherDown, REROUTE, Rule::NoOtherDown)
     } else if weft::port_up(q.port) {
         a.to(q.port, q.vc, back as u16, REROUTE)
     } else {
-        one(a, other, q.vc, died, REROUTE, Rule::NoOtherDown)
+        one(a, t.other_down(p), q.vc, died, REROUTE, Rule::NoOtherDown)
     }
 }
 
