@@ -35,7 +35,8 @@ func guests(t *testing.T) (pairs [][2]switching.Firmware) {
 	return pairs
 }
 
-// A firmware in WebAssembly is proven as any other: with the same counts, states, hops and numbering.
+// A firmware in WebAssembly is proven as any other: with the same counts, states, hops and
+// numbering.
 func TestFirmwareInWebAssemblyIsProvenAsTheOneItIsWrittenAfter(t *testing.T) {
 	t.Parallel()
 	spec, sets := "kary-ntree:2,3", verify.Sets{Max: 2}
@@ -140,7 +141,7 @@ func TestAMistakeInAGuestInCIsFoundByVerification(t *testing.T) {
 		},
 		"the way up is tried from the default port on": {"q = weft_live_up(t, 0, p);", "q = WEFT_NO_PORT;"},
 		"around a dead link only by the first port": {
-			"one(other, NORMAL, OTHER_DOWN",
+			"one(weft_other_down(t, weft_ask.place, dead), NORMAL, OTHER_DOWN",
 			"one(weft_port_up(weft_port(t, 0)) ? weft_port(t, 0) : WEFT_NO_PORT, NORMAL, OTHER_DOWN",
 		},
 		"the port down is another": {"weft_down_port(t, dst);", "weft_down_port(t, dst + 1);"},
