@@ -123,7 +123,8 @@ func TestStablePackagesShowPublicTypesOnly(t *testing.T) {
 	needed := map[string]bool{}
 	for i, pkg := range compiled(t, p.stable) {
 		shown := shownBy(pkg)
-		for _, at := range slices.SortedFunc(maps.Keys(shown), func(a, b *types.TypeName) int { return strings.Compare(shown[a], shown[b]) }) {
+		for _, at := range slices.SortedFunc(maps.Keys(shown),
+			func(a, b *types.TypeName) int { return strings.Compare(shown[a], shown[b]) }) {
 			if at.Pkg() == nil {
 				continue
 			}
@@ -137,7 +138,8 @@ func TestStablePackagesShowPublicTypesOnly(t *testing.T) {
 			default:
 				continue // Go's library
 			}
-			if ours && !slices.Contains(p.stable, dir) && !slices.Contains(p.mayChange, dir) || !ours && !slices.Contains(p.others, of) {
+			if ours && !slices.Contains(p.stable, dir) && !slices.Contains(p.mayChange, dir) ||
+				!ours && !slices.Contains(p.others, of) {
 				t.Errorf("%s: %s shows %s.%s, and docs/api.md does not list that package", p.stable[i], shown[at], of, at.Name())
 			}
 		}
@@ -155,7 +157,8 @@ func TestTypesOfLibrariesStayInside(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	for dir, generic := range map[string]string{
-		"fabricd/bus/bustest": "nats-server/v2/server.(*ipQueue[", "fabricd/scenario/format": "pb33f/ordered-map/v2.(*OrderedMap[",
+		"fabricd/bus/bustest":     "nats-server/v2/server.(*ipQueue[",
+		"fabricd/scenario/format": "pb33f/ordered-map/v2.(*OrderedMap[",
 	} {
 		object, err := os.ReadFile(exports(t, []string{dir})[module+"/"+dir])
 		if err != nil {
@@ -171,7 +174,8 @@ func TestTypesOfLibrariesStayInside(t *testing.T) {
 func compiled(t *testing.T, dirs []string) []*types.Package {
 	t.Helper()
 	files := exports(t, dirs)
-	from := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
+	from := importer.ForCompiler(token.NewFileSet(), "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })
 	var pkgs []*types.Package
 	for _, dir := range dirs {
 		pkg, err := from.Import(strings.TrimSuffix(module+"/"+dir, "/."))

@@ -13,8 +13,8 @@ type Core interface {
 	// Exempt tells that the neighbour at port p is not heard because the driver holds it up: a
 	// frame waits to be received, or was not let through.
 	Exempt(now Time, p PortID)
-	// LinksDue is from when on Exempt matters before Tick: a neighbour may have missed a hello; Never: it
-	// does not.
+	// LinksDue is from when on Exempt matters before Tick: a neighbour may have missed a hello; Never:
+	// it does not.
 	LinksDue() Time
 	// Transmit fills f with what port p may send now, at most limit packets, and reports whether
 	// there is anything to send. A frame may carry no packets: credits alone, a hello, or the
@@ -142,8 +142,8 @@ type Egress struct {
 	VC     VC
 	Queued Time // how long since the decision; at a NIC since the packet was generated
 	Header Header
-	// Carries is what a packet carries that left a NIC: its bytes, and in words what they are. The core
-	// leaves it empty, whoever has the payload fills it.
+	// Carries is what a packet carries that left a NIC: its bytes, and in words what they are. The
+	// core leaves it empty, whoever has the payload fills it.
 	Carries Carried
 }
 

@@ -8,23 +8,27 @@ import (
 // Header is a packet. Most carry no payload: Size says how long the packet is on the wire all the
 // same.
 type Header struct {
-	Fields     // first, where a copy of them takes what the copy of the header has just written: a processor is slow otherwise
-	Src, Dst   NICID
-	Seq        uint64  // position in its flow (Src, Dst), from 0
-	Injected   Time    // when its NIC generated it
-	Size       uint32  // bytes, header and payload included
-	Payload    Payload `json:"-"` // what it carries, in this process
-	Generation uint16  // how many faults and repairs both ends had seen when it was generated; tells losses of one fault from the next
-	Hops       uint16  // switches crossed
-	Reroutes   uint16  // of these, hops taken another way because of a fault
-	VC         VC      // the virtual channel it travels in on the current link
-	Traced     bool    // every switch reports the decision it takes for this packet
+	// first, where a copy of them takes what the copy of the header has just written: a processor is
+	// slow otherwise
+	Fields
+	Src, Dst NICID
+	Seq      uint64  // position in its flow (Src, Dst), from 0
+	Injected Time    // when its NIC generated it
+	Size     uint32  // bytes, header and payload included
+	Payload  Payload `json:"-"` // what it carries, in this process
+	// how many faults and repairs both ends had seen when it was generated; tells losses of one fault
+	// from the next
+	Generation uint16
+	Hops       uint16 // switches crossed
+	Reroutes   uint16 // of these, hops taken another way because of a fault
+	VC         VC     // the virtual channel it travels in on the current link
+	Traced     bool   // every switch reports the decision it takes for this packet
 }
 
-// Payload names the buffer with what a packet carries, among those of the drivers of one process; 0:
-// the packet carries nothing. A core hands it on with the header, reads nothing of it, and takes it
-// from a frame that it receives by setting it to 0 there: the driver frees those that are left. The
-// driver frees what a packet of Actions.Drops carries too.
+// Payload names the buffer with what a packet carries, among those of the drivers of one process;
+// 0: the packet carries nothing. A core hands it on with the header, reads nothing of it, and takes
+// it from a frame that it receives by setting it to 0 there: the driver frees those that are left.
+// The driver frees what a packet of Actions.Drops carries too.
 type Payload uint32
 
 // Bounds of what packets carry.

@@ -36,8 +36,9 @@ func TestTheLintersRulesAreAboutFoldersThatAreThere(t *testing.T) {
 	}
 }
 
-// withoutBroker are the folders, with those below them, that compile without NATS: whoever tests a firmware builds no broker. Only
-// harness/live is for tests over NATS, and an example is a module of its own.
+// withoutBroker are the folders, with those below them, that compile without NATS: whoever tests a
+// firmware builds no broker. Only harness/live is for tests over NATS, and an example is a module
+// of its own.
 var withoutBroker = []string{"switch", "nic", "harness"}
 
 func TestPackagesForAuthorsOfFirmwareDoNotDependOnNATS(t *testing.T) {
@@ -49,7 +50,8 @@ func TestADependencyOnNATSIsFoundWithItsImports(t *testing.T) {
 	t.Parallel()
 	var files []source
 	for name, imp := range map[string]string{
-		"switch/switchd/a.go": module + "/fabricd/b", "switch/switchd/a_test.go": "github.com/nats-io/nats.go", "switch/a.go": module + "/nic",
+		"switch/switchd/a.go": module + "/fabricd/b", "switch/switchd/a_test.go": "github.com/nats-io/nats.go",
+		"switch/a.go":    module + "/nic",
 		"fabricd/b/a.go": module + "/fabricd/bus", "fabricd/bus/a.go": "github.com/nats-io/nkeys", "nic/a.go": "fmt",
 	} {
 		f, err := parseSource(name, []byte("package p\nimport \""+imp+"\"\n"))
@@ -58,7 +60,8 @@ func TestADependencyOnNATSIsFoundWithItsImports(t *testing.T) {
 		}
 		files = append(files, f)
 	}
-	want := "switch/switchd depends on NATS: switch/switchd imports fabricd/b imports fabricd/bus imports github.com/nats-io/nkeys"
+	want := "switch/switchd depends on NATS: switch/switchd imports fabricd/b imports fabricd/bus imports " +
+		"github.com/nats-io/nkeys"
 	if got := brokerViolations(files); len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// installedVersion is one that no release will have. Every commit has another: Go remembers of a version
-// which files it has.
+// installedVersion is one that no release will have. Every commit has another: Go remembers of a
+// version which files it has.
 func installedVersion(t *testing.T) string {
 	t.Helper()
 	commit, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
@@ -24,8 +24,9 @@ func installedVersion(t *testing.T) string {
 	return "v0.0.0-installed.g" + strings.TrimSpace(string(commit))
 }
 
-// A machine with Go alone installs both commands from a module proxy. The proxy here is a folder with the
-// committed state of this module, packed as a proxy packs it; other modules are those of the cache.
+// A machine with Go alone installs both commands from a module proxy. The proxy here is a folder
+// with the committed state of this module, packed as a proxy packs it; other modules are those of
+// the cache.
 func TestBothCommandsInstallFromAModuleProxy(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -59,13 +60,14 @@ func TestBothCommandsInstallFromAModuleProxy(t *testing.T) {
 			t.Errorf("%s --version says %q, expected %s...", command, got, want)
 		}
 	}
-	if said := run(filepath.Join(bin, "fabricd"), "topology", "generate", "ring:3"); !strings.Contains(said, `generate: "ring:3"`) {
+	if said := run(filepath.Join(bin, "fabricd"), "topology", "generate", "ring:3"); !strings.Contains(said,
+		`generate: "ring:3"`) {
 		t.Errorf("the installed fabricd generates a ring of 3 as %q", said)
 	}
 }
 
-// pack writes what a proxy has of a version of this module: its go.mod, its description, and an archive of
-// what is committed.
+// pack writes what a proxy has of a version of this module: its go.mod, its description, and an
+// archive of what is committed.
 func pack(t *testing.T, proxy, installed string) {
 	t.Helper()
 	dir := filepath.Join(proxy, filepath.FromSlash(module), "@v")
@@ -93,7 +95,8 @@ func pack(t *testing.T, proxy, installed string) {
 		t.Fatal(err)
 	}
 	clone := t.TempDir() // this may be a second work tree
-	if out, err := exec.Command("git", "clone", "--quiet", "--depth", "1", "file://"+here, clone).CombinedOutput(); err != nil {
+	if out, err := exec.Command("git", "clone", "--quiet", "--depth", "1", "file://"+here,
+		clone).CombinedOutput(); err != nil {
 		t.Fatalf("git clone: %v\n%s", err, out)
 	}
 	if err := zip.CreateFromVCS(f, modules.Version{Path: module, Version: installed}, clone, "HEAD", ""); err != nil {

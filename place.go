@@ -162,8 +162,8 @@ func (t *Tree) UpIndex(p PortID) int {
 }
 
 // Grid is the place of a switch in a mesh, a torus or a ring. Ports: 2i leads down in dimension i,
-// to the next lower coordinate, and 2i+1 up; the ports of NICs follow. A firmware in another process
-// gets it as JSON.
+// to the next lower coordinate, and 2i+1 up; the ports of NICs follow. A firmware in another
+// process gets it as JSON.
 type Grid struct {
 	NICs uint32 `json:"nics"` // of each switch; NIC d hangs on switch d / NICs
 	Dims []Dim  `json:"dims"` // x first

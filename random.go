@@ -7,16 +7,17 @@ type StreamKind uint8
 
 // The kinds of stream, and what numbers the streams of each kind.
 const (
-	StreamSwitch     StreamKind = iota + 1 // choices of a switch; its SwitchID
-	StreamNIC                              // traffic and choices of a NIC; its NICID
-	StreamLink                             // what an impaired link direction loses and delays; StreamNumber of its sending end
-	StreamTraffic                          // what a traffic pattern leaves to chance; 0
-	StreamFlap                             // the times of a flap; the number of its report
-	StreamFaults                           // which elements die; 0
-	StreamFaultSets                        // a sampled fault set; its size << 48, plus the number of the sample
-	StreamRegionSets                       // a sampled fault set of a region, the same for every size; the number of the sample
-	StreamReturn                           // when the neighbours of a switch that returns see it, in virtual time; 0
-	StreamReroutes                         // the order in which links die one after the other; 0
+	StreamSwitch StreamKind = iota + 1 // choices of a switch; its SwitchID
+	StreamNIC                          // traffic and choices of a NIC; its NICID
+	// what an impaired link direction loses and delays; StreamNumber of its sending end
+	StreamLink
+	StreamTraffic    // what a traffic pattern leaves to chance; 0
+	StreamFlap       // the times of a flap; the number of its report
+	StreamFaults     // which elements die; 0
+	StreamFaultSets  // a sampled fault set; its size << 48, plus the number of the sample
+	StreamRegionSets // a sampled fault set of a region, the same for every size; the number of the sample
+	StreamReturn     // when the neighbours of a switch that returns see it, in virtual time; 0
+	StreamReroutes   // the order in which links die one after the other; 0
 )
 
 // Stream returns the random stream of one object of a run. The kind and the number name the object;
@@ -25,7 +26,8 @@ const (
 // generator, so no two share a stream. A topology that is drawn from a seed has a stream of its
 // own, see fabricd/topology/irregular.go.
 func Stream(seed uint64, kind StreamKind, number, incarnation uint64) *rand.PCG {
-	high := Scatter(seed + Scatter(uint64(kind)<<56|incarnation)) // one to one in (kind, incarnation), Scatter being one to one
+	// one to one in (kind, incarnation), Scatter being one to one
+	high := Scatter(seed + Scatter(uint64(kind)<<56|incarnation))
 	return rand.NewPCG(high, Scatter(number^high))
 }
 

@@ -63,5 +63,6 @@ func TestStreamsThatWereOnceAlike(t *testing.T) {
 func TestStreamsStayTheSame(t *testing.T) {
 	t.Parallel()
 	s := weft.Stream(1, weft.StreamSwitch, 2, 3)
-	require.Equal(t, []uint64{0xa44c39ba778c7316, 0x5462af5ec1bdc227, 0xb1db95f101a536f3}, []uint64{s.Uint64(), s.Uint64(), s.Uint64()})
+	require.Equal(t, []uint64{0xa44c39ba778c7316, 0x5462af5ec1bdc227, 0xb1db95f101a536f3},
+		[]uint64{s.Uint64(), s.Uint64(), s.Uint64()})
 }

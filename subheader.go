@@ -190,8 +190,10 @@ func (h SubHeader) append(text []byte) []byte {
 }
 
 // ErrSubHeaders means that a text is no sub-headers.
-var ErrSubHeaders = errors.New("sub-headers are at most " + strconv.Itoa(MaxSubPaths) + " of a switch's number or end, the last one end, each with d, o0 to o3, and up to " +
-	strconv.Itoa(MaxMisroutes) + " misroutes of 1 to " + strconv.Itoa(MaxMisrouteHops) + " hops as p1x2, as in 12,d;end,p1x2,p3x1")
+var ErrSubHeaders = errors.New("sub-headers are at most " + strconv.Itoa(MaxSubPaths) +
+	" of a switch's number or end, the last one end, each with d, o0 to o3, and up to " +
+	strconv.Itoa(MaxMisroutes) + " misroutes of 1 to " + strconv.Itoa(MaxMisrouteHops) +
+	" hops as p1x2, as in 12,d;end,p1x2,p3x1")
 
 // ParseSubHeaders reads what String prints. The error is ErrSubHeaders.
 func ParseSubHeaders(text string) (h SubHeaders, err error) {

@@ -33,7 +33,8 @@ func randomSubHeaders(r *rand.Rand) (h weft.SubHeaders) {
 }
 
 func TestSubHeadersAreWhatWasPutIn(t *testing.T) {
-	h := weft.NewSubHeader(65535).WithDeterministic().WithOtherWay(3).WithMisroute(0, 1, 8).WithMisroute(1, 7, 1).WithMisroute(1, 2, 3)
+	h := weft.NewSubHeader(65535).WithDeterministic().WithOtherWay(3).WithMisroute(0, 1, 8).WithMisroute(1, 7,
+		1).WithMisroute(1, 2, 3)
 	assert.True(t, h.Is() && h.Valid() && h.Leads() && h.Deterministic() && h.OtherWay(3) && !h.OtherWay(0))
 	assert.EqualValues(t, 65535, h.To())
 	p, hops := h.Misroute(0)
@@ -63,7 +64,8 @@ func TestSubHeadersAsText(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, nowhere, back)
 	for _, bad := range []string{
-		"12", "end;end", "end,x", "end,p8x1", "end,p1x0", "end,p1x9", "end,p1x1,p2x1,p3x1,p4x1", "1;2;3;4;end", "70000;end", "end;", ",", "nowhere;end", "1;nowhere", "end,o4", "nowhere,d",
+		"12", "end;end", "end,x", "end,p8x1", "end,p1x0", "end,p1x9", "end,p1x1,p2x1,p3x1,p4x1", "1;2;3;4;end", "70000;end",
+		"end;", ",", "nowhere;end", "1;nowhere", "end,o4", "nowhere,d",
 	} {
 		_, err := weft.ParseSubHeaders(bad)
 		assert.ErrorIs(t, err, weft.ErrSubHeaders, bad)

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// The Makefile runs the tests of a package under the race detector if it imports sync or they import
-// goleak. Whatever starts a goroutine must be among them.
+// The Makefile runs the tests of a package under the race detector if it imports sync or they
+// import goleak. Whatever starts a goroutine must be among them.
 func TestWhatStartsGoroutinesIsTestedForRaces(t *testing.T) {
 	t.Parallel()
 	locks, leaks := []string{"sync", "sync/atomic"}, []string{"go.uber.org/goleak"}
@@ -44,7 +44,8 @@ func TestWhatStartsGoroutinesIsTestedForRaces(t *testing.T) {
 	var bad []string
 	for dir, where := range starts {
 		if tested[dir] && !raced[dir] {
-			bad = append(bad, fmt.Sprintf("%s starts a goroutine: have the package's tests look for those that are left, by %v", where, leaks))
+			bad = append(bad, fmt.Sprintf("%s starts a goroutine: have the package's tests look for those that are left, by %v",
+				where, leaks))
 		}
 	}
 	report(t, bad)
@@ -118,7 +119,8 @@ func TestOnlySilentSkipsAreFound(t *testing.T) {
 	t.Parallel()
 	for call, silent := range map[string]bool{
 		`t.SkipNow()`: true, `t.Skip()`: true, `tb.Skip("")`: true, `h.t.Skipf(" ")`: true,
-		`t.Skip("needs a C compiler")`: false, `t.Skipf("needs %d cores", n)`: false, `t.Skip(why)`: false, `dec.Skip()`: false,
+		`t.Skip("needs a C compiler")`: false, `t.Skipf("needs %d cores", n)`: false, `t.Skip(why)`: false,
+		`dec.Skip()`: false,
 	} {
 		expr, err := parser.ParseExpr(call)
 		if err != nil {
@@ -133,8 +135,10 @@ func TestOnlySilentSkipsAreFound(t *testing.T) {
 func TestTopLevelHoldsTheProjectAndNothingElse(t *testing.T) {
 	t.Parallel()
 	wanted := []string{
-		".ci", ".github", ".gitignore", ".golangci.yml", ".goreleaser.yaml", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
-		"RATIONALE.md", "README.md", "SECURITY.md", "deploy", "docs", "examples", "fabricd", "go.mod", "go.sum", "harness", "linkmon", "nic",
+		".ci", ".github", ".gitignore", ".golangci.yml", ".goreleaser.yaml", "CHANGELOG.md", "CODE_OF_CONDUCT.md",
+		"CONTRIBUTING.md", "LICENSE", "Makefile",
+		"RATIONALE.md", "README.md", "SECURITY.md", "deploy", "docs", "examples", "fabricd", "go.mod", "go.sum", "harness",
+		"linkmon", "nic",
 		"scenarios", "switch",
 	}
 	// What .gitignore names, and what git and editors leave.
@@ -188,7 +192,8 @@ func parseTree() (files []source, err error) {
 		}
 		if e.IsDir() {
 			hidden := name != "." && strings.ContainsAny(e.Name()[:1], "._")
-			if hidden || slices.Contains([]string{"bin", "dist", "results"}, name) || slices.Contains([]string{"testdata", "node_modules"}, e.Name()) {
+			if hidden || slices.Contains([]string{"bin", "dist", "results"}, name) ||
+				slices.Contains([]string{"testdata", "node_modules"}, e.Name()) {
 				return fs.SkipDir
 			}
 			return nil

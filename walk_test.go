@@ -22,7 +22,8 @@ func TestTheReadersWalkNamesFunctionsThatAreThere(t *testing.T) {
 			}
 		}
 	}
-	rows := regexp.MustCompile("(?m)^\\| \\d+ \\| `([^`]+)` ((?:`\\w+`(?:, )?)+) \\|").FindAllStringSubmatch(string(text), -1)
+	rows := regexp.MustCompile("(?m)^\\| \\d+ \\| `([^`]+)` ((?:`\\w+`(?:, )?)+) \\|").FindAllStringSubmatch(string(text),
+		-1)
 	if len(rows) != 24 {
 		t.Errorf("%d rows name functions, not 24", len(rows))
 	}

@@ -23,7 +23,9 @@ import (
 // is compared; what may is how long things take, see docs/explanation/virtual.md.
 
 // both runs body live and in virtual time.
-func both[T any](t *testing.T, spec string, body func(h *harness.Harness) T, options ...harness.Option) (live, virtual T) {
+func both[T any](t *testing.T, spec string, body func(h *harness.Harness) T, options ...harness.Option) (live,
+	virtual T,
+) {
 	t.Helper()
 	live = body(harness.New(t, spec, options...))
 	virtual = body(harness.New(t, spec, append(options, harness.Virtual())...))
@@ -152,7 +154,10 @@ func oneByOne(h *harness.Harness) outcome {
 func TestLiveAndVirtualTakePacketsTheSameWays(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	for _, fw := range []string{"misroute-vector", "deterministic-switch", "updown", "deterministic-link"}[:testenv.N(4, 1)] {
+	for _, fw := range []string{
+		"misroute-vector", "deterministic-switch", "updown",
+		"deterministic-link",
+	}[:testenv.N(4, 1)] {
 		t.Run(fw, func(t *testing.T) {
 			t.Parallel()
 			live, virtual := both(t, tree, oneByOne, harness.FirmwareByName(fw), harness.Seed(5), harness.NoLiveness(),
@@ -191,7 +196,8 @@ func TestLiveAndVirtualDeliverTheSamePacketsInTheOrderOfTheirFlows(t *testing.T)
 		require.EqualValues(t, 20*7*7, l.Injected)
 		got := map[string][2]uint64{}
 		for _, p := range h.Paths() {
-			k := h.Topology().NICs[p.Packet.Src].Name + " to " + h.Topology().NICs[p.Packet.Dst].Name + ", " + p.End.String() + " " + p.Rule
+			k := h.Topology().NICs[p.Packet.Src].Name + " to " + h.Topology().NICs[p.Packet.Dst].Name + ", " + p.End.String() +
+				" " + p.Rule
 			c := got[k]
 			got[k] = [2]uint64{c[0] + 1, c[1] + p.Packet.Seq}
 		}
@@ -202,8 +208,8 @@ func TestLiveAndVirtualDeliverTheSamePacketsInTheOrderOfTheirFlows(t *testing.T)
 }
 
 // Eight packets follow each other over links on which each takes 100 ms: from the first at the
-// first switch to the last at the last, four links on, there are 11 times that. Live it is no less, and
-// as much more as the machine is busy: a tenth more must come out once and not always.
+// first switch to the last at the last, four links on, there are 11 times that. Live it is no less,
+// and as much more as the machine is busy: a tenth more must come out once and not always.
 func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
@@ -217,7 +223,8 @@ func TestLiveLatencyOverPacedLinksIsWhatVirtualTimePredicts(t *testing.T) {
 		require.Len(t, last.Hops, 5)
 		return (last.Hops[4].At - first.Hops[0].At).Duration().Seconds() * 1000 // milliseconds
 	}
-	paced := harness.Options(harness.FirmwareByName("updown"), harness.Links(settings.Link{Rate: 5_120, Paced: true}), harness.NoLiveness())
+	paced := harness.Options(harness.FirmwareByName("updown"), harness.Links(settings.Link{Rate: 5_120, Paced: true}),
+		harness.NoLiveness())
 
 	predicted := span(harness.New(t, tree, paced, harness.Virtual()))
 	assert.InDelta(t, 550, predicted, 0.01)
@@ -257,8 +264,8 @@ func TestLiveLossOverAnImpairedLinkIsWhatVirtualTimePredicts(t *testing.T) {
 	assert.InDelta(t, packets/5, live, 5*sigma)
 }
 
-// What a paced fabric shows is what virtual time predicts, also where the machine has four times as much
-// to do as it can: its clock goes slower then.
+// What a paced fabric shows is what virtual time predicts, also where the machine has four times as
+// much to do as it can: its clock goes slower then.
 func TestALiveFabricShowsTheNetworkAndNotTheMachine(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
@@ -282,7 +289,8 @@ func TestALiveFabricShowsTheNetworkAndNotTheMachine(t *testing.T) {
 	}
 	near := func(got, want figures) bool {
 		tenth := func(a, b float64) bool { return math.Abs(a-b) <= b/10 }
-		return tenth(got.p50, want.p50) && tenth(got.p90, want.p90) && tenth(got.mean, want.mean) && tenth(got.rate, want.rate)
+		return tenth(got.p50, want.p50) && tenth(got.p90, want.p90) && tenth(got.mean, want.mean) &&
+			tenth(got.rate, want.rate)
 	}
 	options := harness.Options(harness.FirmwareByName("deterministic-link"), harness.Traffic("uniform:0.3"),
 		harness.Links(settings.Link{Rate: 256_000, Paced: true}), harness.Patience(5*time.Minute))

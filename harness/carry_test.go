@@ -55,8 +55,8 @@ func (k *keeper) take(t *testing.T) (n int) {
 	return len(came)
 }
 
-// What packets carry arrives as it was sent, and every buffer comes back: of packets that arrive, are
-// lost on cut links, and are inside a switch that crashes.
+// What packets carry arrives as it was sent, and every buffer comes back: of packets that arrive,
+// are lost on cut links, and are inside a switch that crashes.
 func TestEveryPayloadArrivesWholeOrComesBack(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]harness.Option{
@@ -112,8 +112,9 @@ func TestEveryPayloadArrivesWholeOrComesBack(t *testing.T) {
 	}
 }
 
-// A broker that takes no messages of the size of a large packet loses it, and all else gets through:
-// frames are as small as it wants them. What is lost is counted, and its buffer comes back.
+// A broker that takes no messages of the size of a large packet loses it, and all else gets
+// through: frames are as small as it wants them. What is lost is counted, and its buffer comes
+// back.
 func TestABrokerOfSmallMessagesLosesOnlyWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	testenv.Need(t, "nats-server", "nats-server")

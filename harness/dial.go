@@ -13,9 +13,9 @@ import (
 // [ip.MinMTU] to [ip.MaxMTU], 1,500 unless given.
 func MTU(bytes int) Option { return func(c *config) { c.mtu = bytes } }
 
-// Net is the TCP and UDP stack of a NIC, until the test ends: for programs of the test that dial and
-// listen by themselves, as http.Transport does with DialContext. Its methods may be called by any
-// goroutine, and return their errors. The fabric must be live.
+// Net is the TCP and UDP stack of a NIC, until the test ends: for programs of the test that dial
+// and listen by themselves, as http.Transport does with DialContext. Its methods may be called by
+// any goroutine, and return their errors. The fabric must be live.
 func (h *Harness) Net(nic string) *netstack.Stack {
 	h.t.Helper()
 	id := h.nicID(nic)
@@ -39,8 +39,8 @@ func (h *Harness) Net(nic string) *netstack.Stack {
 	return s
 }
 
-// Dial connects from a NIC through the fabric, as Dial("n000", "tcp", "n111:80"). The network is tcp,
-// tcp4, tcp6, udp, udp4 or udp6; a NIC is named, or one of its addresses ([ip.Address4] and
+// Dial connects from a NIC through the fabric, as Dial("n000", "tcp", "n111:80"). The network is
+// tcp, tcp4, tcp6, udp, udp4 or udp6; a NIC is named, or one of its addresses ([ip.Address4] and
 // [ip.Address6]). What links lose, TCP sends again. The caller closes the connection.
 func (h *Harness) Dial(nic, network, to string) net.Conn {
 	h.t.Helper()
@@ -53,8 +53,8 @@ func (h *Harness) Dial(nic, network, to string) net.Conn {
 	return c
 }
 
-// Listen takes connections at a port of a NIC, as Listen("n111", "tcp", ":80"). The caller closes the
-// listener.
+// Listen takes connections at a port of a NIC, as Listen("n111", "tcp", ":80"). The caller closes
+// the listener.
 func (h *Harness) Listen(nic, network, at string) net.Listener {
 	h.t.Helper()
 	l, err := h.Net(nic).Listen(network, at)

@@ -126,7 +126,9 @@ func TestTheReportOfAFaultSaysWhatConnectionsSuffered(t *testing.T) {
 	var b strings.Builder
 	_, err := r.WriteTo(&b)
 	require.NoError(t, err)
-	require.Regexp(t, `\n  connections +\d+ connections?, .* sent again, the longest standstill .*\n +n00, .*:80: .* stood still for`, b.String())
+	require.Regexp(t,
+		`\n  connections +\d+ connections?, .* sent again, the longest standstill .*\n +n00, .*:80: .* stood still for`,
+		b.String())
 }
 
 // A trace shows what packets carry, and waits for those of programs.
@@ -192,7 +194,8 @@ func TestAStackEndsWhileItsNICHoldsBack(t *testing.T) {
 
 func zeros(h *harness.Harness) string { return h.Topology().NICs[0].Name[1:] }
 
-// cutWhile cuts and mends links between switches, chosen at random, at least so many and until done.
+// cutWhile cuts and mends links between switches, chosen at random, at least so many and until
+// done.
 func cutWhile(h *harness.Harness, least int, done <-chan struct{}) {
 	var links []topology.Link
 	for _, l := range h.Topology().Links {

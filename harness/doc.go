@@ -46,7 +46,8 @@
 //
 // # Programs
 //
-// Programs of the test talk through the fabric, over TCP and UDP. They need no rights and no kernel:
+// Programs of the test talk through the fabric, over TCP and UDP. They need no rights and no
+// kernel:
 //
 //	l := h.Listen("n111", "tcp", ":80")
 //	c := h.Dial("n000", "tcp", "n111:80")

@@ -69,7 +69,8 @@ func TestAFailureSaysWhereAPacketIsBlockedAndForWhat(t *testing.T) {
 		h.RequireDelivered(h.Send("n0", "n1"))
 	})
 	require.True(t, failed)
-	assert.Contains(t, text, "packet is still in flight after 100ms\npacket n0 -> n1 #0: in flight\n  s0       in p2 vc0, waits for the link at p1 to s1, which is down\nrun it again")
+	assert.Contains(t, text, "packet is still in flight after 100ms\npacket n0 -> n1 #0: in flight\n  s0       in p2 "+
+		"vc0, waits for the link at p1 to s1, which is down\nrun it again")
 }
 
 func TestAPacketLostOnTheWireFailsAtOnceAndNotWhenPatienceEnds(t *testing.T) {
@@ -120,31 +121,66 @@ func TestMistakesInATestAreNamedWithWhatMayHaveBeenMeant(t *testing.T) {
 		body func(t testing.TB)
 		want string
 	}{
-		{"firmware", func(t testing.TB) { harness.New(t, tree, harness.FirmwareByName("updwon")) }, `harness: unknown routing "updwon": did you mean "updown"?`},
+		{
+			"firmware", func(t testing.TB) { harness.New(t, tree, harness.FirmwareByName("updwon")) },
+			`harness: unknown routing "updwon": did you mean "updown"?`,
+		},
 		{"topology", func(t testing.TB) { harness.New(t, "kary-tree:4,3") }, `did you mean "kary-ntree"?`},
-		{"traffic", func(t testing.TB) { harness.New(t, tree, harness.Traffic("uniform")) }, `unusable traffic "uniform": expected a load`},
-		{"place", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("updown")) }, "firmware updown routes trees only"},
-		{"tables", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("deterministic-table")) }, "harness: firmware deterministic-table: Algorithm 1 fills tables for trees only, and ring:4 is none"},
-		{"channels", func(t testing.TB) { harness.New(t, tree, harness.FirmwareByName("deterministic-link"), harness.VCs(1)) }, "needs 2 virtual channels, there are 1"},
-		{"two at once", func(t testing.TB) { harness.New(t, "kary-tree:4,3", harness.FirmwareByName("x")) }, "unknown routing \"x\""},
-		{"link", func(t testing.TB) { harness.New(t, tree).Cut("s0.00", "s1.0O") }, `unknown switch or NIC "s1.0O": did you mean "s1.00"?`},
-		{"not linked", func(t testing.TB) { harness.New(t, tree).Cut("s0.00", "s2.00") }, "s0.00 and s2.00 are not linked: s0.00 is linked to s1.00, s1.10"},
+		{
+			"traffic", func(t testing.TB) { harness.New(t, tree, harness.Traffic("uniform")) },
+			`unusable traffic "uniform": expected a load`,
+		},
+		{
+			"place", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("updown")) },
+			"firmware updown routes trees only",
+		},
+		{
+			"tables", func(t testing.TB) { harness.New(t, "ring:4", harness.FirmwareByName("deterministic-table")) },
+			"harness: firmware deterministic-table: Algorithm 1 fills tables for trees only, and ring:4 is none",
+		},
+		{"channels", func(t testing.TB) {
+			harness.New(t, tree, harness.FirmwareByName("deterministic-link"), harness.VCs(1))
+		}, "needs 2 virtual channels, there are 1"},
+		{
+			"two at once", func(t testing.TB) { harness.New(t, "kary-tree:4,3", harness.FirmwareByName("x")) },
+			"unknown routing \"x\"",
+		},
+		{
+			"link", func(t testing.TB) { harness.New(t, tree).Cut("s0.00", "s1.0O") },
+			`unknown switch or NIC "s1.0O": did you mean "s1.00"?`,
+		},
+		{
+			"not linked", func(t testing.TB) { harness.New(t, tree).Cut("s0.00", "s2.00") },
+			"s0.00 and s2.00 are not linked: s0.00 is linked to s1.00, s1.10",
+		},
 		{"NIC", func(t testing.TB) { harness.New(t, tree).Send("n000", "n002") }, `unknown NIC "n002": did you mean "n000"?`},
-		{"switch", func(t testing.TB) { harness.New(t, tree).Crash("s3.00") }, `unknown switch "s3.00": did you mean "s0.00"?`},
+		{
+			"switch", func(t testing.TB) { harness.New(t, tree).Crash("s3.00") },
+			`unknown switch "s3.00": did you mean "s0.00"?`,
+		},
 		{"cut twice", func(t testing.TB) {
 			h := harness.New(t, tree)
 			h.Cut("s0.00", "s1.00")
 			h.Cut("s1.00", "s0.00")
 		}, "cut s1.00-s0.00: it is cut already"},
-		{"restore nothing", func(t testing.TB) { harness.New(t, tree).Restore("s0.00", "s1.00") }, "restore s0.00-s1.00: it is not cut, nor impaired"},
+		{
+			"restore nothing", func(t testing.TB) { harness.New(t, tree).Restore("s0.00", "s1.00") },
+			"restore s0.00-s1.00: it is not cut, nor impaired",
+		},
 		{"crash twice", func(t testing.TB) {
 			h := harness.New(t, tree)
 			h.Crash("s0.00")
 			h.Crash("s0.00")
 		}, "crash s0.00: it has crashed already"},
-		{"restart nothing", func(t testing.TB) { harness.New(t, tree).Restart("s0.00") }, "restart s0.00: it has not crashed"},
+		{
+			"restart nothing", func(t testing.TB) { harness.New(t, tree).Restart("s0.00") },
+			"restart s0.00: it has not crashed",
+		},
 		{"later traffic", func(t testing.TB) { harness.New(t, tree).SetTraffic("unifrom:0.2") }, `did you mean "uniform"?`},
-		{"nothing stuck", func(t testing.TB) { harness.New(t, tree).QuiesceStuck() }, "expected packets to be stuck, got <nil>"},
+		{
+			"nothing stuck", func(t testing.TB) { harness.New(t, tree).QuiesceStuck() },
+			"expected packets to be stuck, got <nil>",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -49,10 +49,10 @@ func (h *Harness) RequireInOrder(src, dst string) {
 	}
 }
 
-// RequirePath requires that the packets of the flow from NIC src to NIC dst arrived and went through
-// these switches, in this order. It waits for the packets that Send has sent, and looks at all
-// traced packets that have ended by then, of which the latest 16,384 of all flows are kept; without
-// any it fails.
+// RequirePath requires that the packets of the flow from NIC src to NIC dst arrived and went
+// through these switches, in this order. It waits for the packets that Send has sent, and looks at
+// all traced packets that have ended by then, of which the latest 16,384 of all flows are kept;
+// without any it fails.
 func (h *Harness) RequirePath(src, dst string, switches ...string) {
 	h.t.Helper()
 	for _, name := range switches {

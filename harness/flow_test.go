@@ -74,9 +74,18 @@ func TestRequirePathFailsForPacketsThatDidNotArriveAndForNone(t *testing.T) {
 			h.Send("n100", "n000")
 			h.RequirePath("n100", "n000", "s2.10", "s1.10", "s0.00")
 		}, `discarded at s0.00 by rule "2: the down link is dead"`},
-		{"none for a path", func(h *harness.Harness) { h.RequirePath("n100", "n000", "s2.10") }, "no traced packet of the flow from n100 to n000 has ended"},
-		{"none in order", func(h *harness.Harness) { h.RequireInOrder("n100", "n000") }, "no traced packet of the flow from n100 to n000 has arrived"},
-		{"unknown switch", func(h *harness.Harness) { h.RequirePath("n100", "n000", "s2.1O") }, `unknown switch "s2.1O": did you mean "s2.10"?`},
+		{
+			"none for a path", func(h *harness.Harness) { h.RequirePath("n100", "n000", "s2.10") },
+			"no traced packet of the flow from n100 to n000 has ended",
+		},
+		{
+			"none in order", func(h *harness.Harness) { h.RequireInOrder("n100", "n000") },
+			"no traced packet of the flow from n100 to n000 has arrived",
+		},
+		{
+			"unknown switch", func(h *harness.Harness) { h.RequirePath("n100", "n000", "s2.1O") },
+			`unknown switch "s2.1O": did you mean "s2.10"?`,
+		},
 		{"unknown NIC", func(h *harness.Harness) { h.RequireInOrder("n100", "n002") }, `unknown NIC "n002"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -116,7 +125,8 @@ func TestRequireInOrderNamesThePacketThatWasOvertaken(t *testing.T) {
 				h.RequireInOrder("n0", "n1")
 			})
 			require.True(t, failed)
-			assert.Regexp(t, `packet #0 of the flow from n0 to n1 arrived after #[12]\npacket n0 -> n1 #0: delivered at n1\n  s0 `, text)
+			assert.Regexp(t,
+				`packet #0 of the flow from n0 to n1 arrived after #[12]\npacket n0 -> n1 #0: delivered at n1\n  s0 `, text)
 			assert.Regexp(t, `\npacket n0 -> n1 #[12]: delivered at n1\n  s0 `, text)
 		})
 	}

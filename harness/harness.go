@@ -69,7 +69,8 @@ func newPlan(t testing.TB, spec string, options []Option) plan {
 		}
 	}
 	if c.opts.Switch.VCs == 0 {
-		c.opts.Switch.VCs = c.method.VCs(cmp.Or(subnet.LeastVCs(c.opts.Firmware, g), weft.MaxVCs)) // with none the fabric says what else is lacking
+		// with none the fabric says what else is lacking
+		c.opts.Switch.VCs = c.method.VCs(cmp.Or(subnet.LeastVCs(c.opts.Firmware, g), weft.MaxVCs))
 	}
 	if l := c.opts.Liveness; l.Interval == "" && l.Multiplier == 0 {
 		Liveness(patientInterval, patientMultiplier)(&c)

@@ -122,7 +122,8 @@ func TestAnImpairmentThatEndsDoesNotHoldUpWhatWasSentBeforeOrIsSentAfter(t *test
 	} {
 		for _, silent := range []harness.Option{harness.NoLiveness(), harness.Liveness(50*time.Millisecond, 8)} {
 			h := harness.New(t, "ring:4", routed("clockwise", clockwise), silent)
-			if _, err := h.Fabric().Apply(t.Context(), fault.Spec{Do: fault.VerbImpair, A: "s0", B: "s1", Impair: &c.impair}); err != nil {
+			if _, err := h.Fabric().Apply(t.Context(),
+				fault.Spec{Do: fault.VerbImpair, A: "s0", B: "s1", Impair: &c.impair}); err != nil {
 				require.ErrorContains(t, err, "too long beside the 400ms after which a neighbour counts as dead")
 				continue
 			}
@@ -180,12 +181,24 @@ func TestFaultsThatCannotBeFailTheTest(t *testing.T) {
 		body func(h *harness.Harness)
 		want string
 	}{
-		{"period", func(h *harness.Harness) { h.Flap("s0.00", "s1.00", fault.Flap{}) }, "flap s0.00-s1.00, period 0s, down 50% of it: flap without a period"},
+		{
+			"period", func(h *harness.Harness) { h.Flap("s0.00", "s1.00", fault.Flap{}) },
+			"flap s0.00-s1.00, period 0s, down 50% of it: flap without a period",
+		},
 		{"nothing", func(h *harness.Harness) { h.Impair("s0.00", "s1.00", fault.Impair{}) }, "impair without a figure"},
-		{"silent crash", func(h *harness.Harness) { h.Crash("s0.00", harness.Silently) }, "silent crash: its neighbours lose signal"},
+		{
+			"silent crash", func(h *harness.Harness) { h.Crash("s0.00", harness.Silently) },
+			"silent crash: its neighbours lose signal",
+		},
 		{"direction", func(h *harness.Harness) { h.Crash("s0.00", harness.OneWay) }, "only a link has directions"},
-		{"name", func(h *harness.Harness) { h.CutSilently("s0.00", "s1.0O") }, `unknown switch or NIC "s1.0O": did you mean "s1.00"?`},
-		{"no change", func(h *harness.Harness) { h.Impair("s0.00", "s1.00", fault.Impair{Loss: new(fault.Percent)}) }, "it is not impaired"},
+		{
+			"name", func(h *harness.Harness) { h.CutSilently("s0.00", "s1.0O") },
+			`unknown switch or NIC "s1.0O": did you mean "s1.00"?`,
+		},
+		{
+			"no change", func(h *harness.Harness) { h.Impair("s0.00", "s1.00", fault.Impair{Loss: new(fault.Percent)}) },
+			"it is not impaired",
+		},
 		{"atomic", func(h *harness.Harness) {
 			h.Apply(fault.Spec{Do: fault.VerbCrash, A: "s0.00"}, fault.Spec{Do: fault.VerbCrash, A: "s9.00"})
 		}, `unknown switch "s9.00"`},

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// A firmware in a module of its own is tested there, with what Weft promises to other modules alone,
-// and its tests find what is wrong with it.
+// A firmware in a module of its own is tested there, with what Weft promises to other modules
+// alone, and its tests find what is wrong with it.
 func TestAFirmwareInAModuleOfItsOwn(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -40,9 +40,9 @@ func TestAFirmwareInAModuleOfItsOwn(t *testing.T) {
 	}
 }
 
-// ownModule copies the example, with the package that names something of each promised one, and adds
-// what go mod tidy would: versions and hashes, which are those of this module. Without them go reads
-// the whole module graph, more than a build of Weft fetches.
+// ownModule copies the example, with the package that names something of each promised one, and
+// adds what go mod tidy would: versions and hashes, which are those of this module. Without them go
+// reads the whole module graph, more than a build of Weft fetches.
 func ownModule(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

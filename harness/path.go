@@ -50,7 +50,8 @@ func (p Path) Rules() []string {
 // how long the packet waited. The hops of a loop are printed once, with how often they come again.
 func (p Path) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "packet %s -> %s #%d: %v", p.name(p.Packet.Src.Node()), p.name(p.Packet.Dst.Node()), p.Packet.Seq, p.End)
+	fmt.Fprintf(&b, "packet %s -> %s #%d: %v", p.name(p.Packet.Src.Node()), p.name(p.Packet.Dst.Node()), p.Packet.Seq,
+		p.End)
 	if p.At != "" {
 		fmt.Fprintf(&b, " at %s", p.At)
 	}

@@ -32,7 +32,9 @@ func wrong(
 
 // allPaths cuts the links named, sends a packet from every NIC to every other and holds all paths
 // against a checker's.
-func allPaths(t *testing.T, fw switching.Firmware, check func(w *verify.Walker, p harness.Path) error, right verify.Config, dead ...string) (wrongs []error) {
+func allPaths(t *testing.T, fw switching.Firmware, check func(w *verify.Walker, p harness.Path) error,
+	right verify.Config, dead ...string,
+) (wrongs []error) {
 	t.Helper()
 	h := harness.New(t, tree, harness.Firmware(fw))
 	right.Graph = h.Topology()
@@ -79,7 +81,8 @@ func allows(w *verify.Walker, p harness.Path) error {
 }
 
 // when spoils the first candidate of the decisions by one rule.
-func when(rule string, spoil func(c *switching.Candidate, sw switching.View)) func(*switching.Decision, switching.Arrival, switching.View) {
+func when(rule string, spoil func(c *switching.Candidate, sw switching.View)) func(*switching.Decision,
+	switching.Arrival, switching.View) {
 	return func(d *switching.Decision, _ switching.Arrival, sw switching.View) {
 		if d.Rule == rule {
 			spoil(&d.Candidates[0], sw)
@@ -144,7 +147,8 @@ func TestTheCheckerHasEveryPathOfALiveFabricAndNoneOfAWrongOne(t *testing.T) {
 		},
 		{
 			"a bit of the vector left out", vector, allows, "s1.00-s2.00",
-			when("4: U-turn, an up port not in the misroute vector", func(c *switching.Candidate, _ switching.View) { c.Fields.Misroute = 0 }),
+			when("4: U-turn, an up port not in the misroute vector",
+				func(c *switching.Candidate, _ switching.View) { c.Fields.Misroute = 0 }),
 			`it went by "4: U-turn, an up port not in the misroute vector"`,
 		},
 	} {

@@ -30,7 +30,10 @@ type recorder struct {
 }
 
 func newRecorder(g *topology.Graph) *recorder {
-	return &recorder{graph: g, paths: map[Packet]*Path{}, waiting: map[Packet]chan struct{}{}, arrivals: map[flow]*arrivals{}}
+	return &recorder{
+		graph: g, paths: map[Packet]*Path{}, waiting: map[Packet]chan struct{}{},
+		arrivals: map[flow]*arrivals{},
+	}
 }
 
 // Record implements fabric.Recorder.

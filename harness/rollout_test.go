@@ -62,8 +62,8 @@ func TestALoadedFirmwareTakesOverRegistersAndSources(t *testing.T) {
 	}
 }
 
-// counting counts packets in a register, by so much each. The new form has it elsewhere, and its NICs
-// write into packets for n2.
+// counting counts packets in a register, by so much each. The new form has it elsewhere, and its
+// NICs write into packets for n2.
 func counting(name string, by uint64) switching.Firmware {
 	fw := switching.Firmware{Name: name, On: switching.Grids}
 	index := int(by / 10)

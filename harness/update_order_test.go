@@ -38,7 +38,8 @@ func orders(seed uint64) (list []order) {
 		return func(*rand.Rand) time.Duration { return d }
 	}
 	away := func(g *topology.Graph, cut *topology.Link, p *tables.Patch) int {
-		return min(g.SwitchDistance(weft.SwitchID(cut.A.Node.Index), p.Switch), g.SwitchDistance(weft.SwitchID(cut.B.Node.Index), p.Switch))
+		return min(g.SwitchDistance(weft.SwitchID(cut.A.Node.Index), p.Switch),
+			g.SwitchDistance(weft.SwitchID(cut.B.Node.Index), p.Switch))
 	}
 	number := func(_ *topology.Graph, _ *topology.Link, patches []*tables.Patch) {
 		slices.SortFunc(patches, func(a, b *tables.Patch) int { return int(a.Switch) - int(b.Switch) })
@@ -81,7 +82,8 @@ func saturated(t testing.TB, p *manage.Planner, spec, routing string, vcs int) *
 		forwards = harness.Firmware(subnet.FirmwareOf(r))
 	}
 	h := harness.New(t, spec, forwards, harness.VCs(vcs), harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:1"),
-		harness.Links(settings.Link{Paced: true}), harness.NoLiveness(), harness.NICs(settings.NIC{QueueBytes: 4096}), harness.Patience(5*time.Minute))
+		harness.Links(settings.Link{Paced: true}), harness.NoLiveness(), harness.NICs(settings.NIC{QueueBytes: 4096}),
+		harness.Patience(5*time.Minute))
 	h.Pause(100 * packetTime)
 	return h
 }
@@ -165,7 +167,8 @@ func upload(t *testing.T, spec, routing string, m manage.Method, vcs int, o orde
 				if d := o.pause(r); d > 0 {
 					h.Pause(d)
 				}
-				require.Empty(t, h.Fabric().Deadlock(), "%s: cut %s, after switch %s", o.name, l.Name, g.Switches[patch.Switch].Name)
+				require.Empty(t, h.Fabric().Deadlock(), "%s: cut %s, after switch %s", o.name, l.Name,
+					g.Switches[patch.Switch].Name)
 			}
 		}
 		p.Acknowledged()

@@ -59,7 +59,8 @@ func TestEveryCallOfTheHarnessWorksInVirtualTime(t *testing.T) {
 		}
 		return assert.AnError
 	})
-	h.Impair("s1.11", "s2.11", fault.Impair{Delay: new(fault.Duration(2 * time.Millisecond))}, harness.For(10*time.Millisecond))
+	h.Impair("s1.11", "s2.11", fault.Impair{Delay: new(fault.Duration(2 * time.Millisecond))},
+		harness.For(10*time.Millisecond))
 	require.Equal(t, []string{"s1.11-s2.11"}, h.Fabric().ImpairedLinks())
 	h.Pause(10 * time.Millisecond)
 	require.Empty(t, h.Fabric().ImpairedLinks(), "it has ended to the instant")
@@ -100,7 +101,8 @@ func TestADeadlockInVirtualTimeIsNamedWhileOthersMove(t *testing.T) {
 func TestAPacketThatIsLostInVirtualTimeIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
 	text, failed := failing(t, "TestMine", func(t testing.TB) {
-		h := harness.New(t, tree, harness.Virtual(), harness.Patience(long), harness.Links(settings.Link{Delay: "1s"}), harness.NoLiveness())
+		h := harness.New(t, tree, harness.Virtual(), harness.Patience(long), harness.Links(settings.Link{Delay: "1s"}),
+			harness.NoLiveness())
 		p := h.Send("n000", "n111")
 		h.Pause(time.Second / 2)
 		h.Cut("n000", "s2.00")

@@ -42,7 +42,9 @@ type GenerationStats struct {
 	Delivered uint64
 	Rerouted  uint64 // of those delivered, the ones that were re-routed
 
-	MostExtra int // most switches beyond the shortest path, of the re-routed packets that arrived while it was the generation
+	// most switches beyond the shortest path, of the re-routed packets that arrived while it was the
+	// generation
+	MostExtra int
 }
 
 // MaxGenerations is how many generations are told apart; what came before is counted as one.

@@ -38,12 +38,18 @@ func TestPacketsForAnotherNICAreDiscardedByName(t *testing.T) {
 func TestHopsStretchAndReroutesAreCountedOfWhatIsDelivered(t *testing.T) {
 	r := newRig(t, Config{Distance: func(src weft.NICID) int { return int(src) }})
 	for _, h := range []weft.Header{
-		{Src: 1, Hops: 1}, {Src: 3, Hops: 7, Reroutes: 2}, {Src: 3, Seq: 1, Hops: 3}, {Src: 3, Seq: 1, Hops: 300, Reroutes: 9},
+		{Src: 1, Hops: 1},
+		{Src: 3, Hops: 7, Reroutes: 2},
+		{Src: 3, Seq: 1, Hops: 3},
+		{Src: 3, Seq: 1, Hops: 300, Reroutes: 9},
 	} {
 		r.hand(h)
 		r.take(0)
 	}
-	require.Equal(t, Stats{Delivered: 3, Duplicated: 1, Rerouted: 1, Hops: 11, Shortest: 7, MostHops: 7, MostExtra: 4, Detour: 4}, r.Stats())
+	require.Equal(t, Stats{
+		Delivered: 3, Duplicated: 1, Rerouted: 1, Hops: 11, Shortest: 7, MostHops: 7, MostExtra: 4,
+		Detour: 4,
+	}, r.Stats())
 }
 
 func TestPacketsAreCountedByTheirGeneration(t *testing.T) {
@@ -149,7 +155,8 @@ func TestUnorderedNICsNumberPerSourceAndKeepNoTables(t *testing.T) {
 // What virtual time relies on: a packet generated, sent and delivered costs no allocation.
 func TestNoPacketCostsAnAllocation(t *testing.T) {
 	for _, spec := range []string{
-		"uniform:1", "hotspot:1,hot=2,sizes=64:0.6/1500:0.4", "all-to-all:1,arrivals=normal", "shuffle:1,arrivals=bursts", "incast:1,arrivals=periodic",
+		"uniform:1", "hotspot:1,hot=2,sizes=64:0.6/1500:0.4", "all-to-all:1,arrivals=normal", "shuffle:1,arrivals=bursts",
+		"incast:1,arrivals=periodic",
 	} {
 		r := newDarkRig(t, Config{ID: 1, QueueBytes: 20_000})
 		require.NoError(t, r.SetSource(0, sources(t, spec, 8, rand.NewPCG(1, 1))[1], &r.out))

@@ -20,7 +20,8 @@ const (
 func Processes() [][2]string {
 	return [][2]string{
 		{Poisson, "exponential gaps; unless given"},
-		{Normal, "as many packets an interval as a normal draw of mean and variance per (16), each at random in its part of the interval"},
+		{Normal, "as many packets an interval as a normal draw of mean and variance per (16), each at random in its part " +
+			"of the interval"},
 		{Bursts, "Poisson while on; a burst has burst (16) packets on average and is on for duty (0.25) of the time"},
 		{Periodic, "constant gaps from a random phase"},
 	}

@@ -123,7 +123,12 @@ func TestPeriodicPacketsOfTwoNICsAreOutOfStep(t *testing.T) {
 // With a mean of years the next packet is far away, never in the past, whatever the process.
 func TestARareProcessDoesNotOverflowTheClock(t *testing.T) {
 	r := rand.NewPCG(2, 2)
-	for _, a := range []Arrivals{{}, {Process: Normal, Per: mostPer}, {Process: Bursts, Burst: mostPer, Duty: 1e-9}, {Process: Periodic}} {
+	for _, a := range []Arrivals{
+		{},
+		{Process: Normal, Per: mostPer},
+		{Process: Bursts, Burst: mostPer, Duty: 1e-9},
+		{Process: Periodic},
+	} {
 		p := newProcess(a, weft.Never)
 		for range 1000 {
 			for _, gap := range []weft.Time{p.first(r), p.next(r)} {
@@ -150,7 +155,8 @@ func TestArrivalsThatCannotBeAreRefused(t *testing.T) {
 		"1 to 1048576, not +Inf":          {Process: Bursts, Burst: math.Inf(1)},
 	} {
 		require.ErrorContains(t, a.check(), want)
-		require.ErrorContains(t, newDarkRig(t, Config{}).SetSource(0, Source{To: only(1), Mean: 1, Arrivals: a}, &weft.Actions{}), want)
+		require.ErrorContains(t, newDarkRig(t, Config{}).SetSource(0, Source{To: only(1), Mean: 1, Arrivals: a},
+			&weft.Actions{}), want)
 	}
 }
 

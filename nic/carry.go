@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Bounds of what a NIC holds for those who send and take payloads, in bytes of packets. Chosen by us:
-// some dozens of the largest packets, so that whoever sends is held back soon, and as much as a
+// Bounds of what a NIC holds for those who send and take payloads, in bytes of packets. Chosen by
+// us: some dozens of the largest packets, so that whoever sends is held back soon, and as much as a
 // program may be late for.
 const (
 	MostCarried = 256 << 10 // in the send queue
@@ -42,7 +42,9 @@ func (n *NIC) Attach() {
 // returns its number in its flow. The payload is the NIC's unless there is an error, which wraps
 // [ErrNoSuchNIC], [ErrSize] (1 to [weft.MaxPayload] bytes) or [ErrQueueFull]; after the last
 // Actions.Room says when to try again. The NIC must be attached.
-func (n *NIC) Carry(now weft.Time, dst weft.NICID, payload weft.Payload, bytes int, out *weft.Actions) (seq uint64, err error) {
+func (n *NIC) Carry(now weft.Time, dst weft.NICID, payload weft.Payload, bytes int, out *weft.Actions) (seq uint64,
+	err error,
+) {
 	size := bytes + weft.PayloadOverhead
 	switch {
 	case int(dst) >= n.cfg.NICs:
@@ -54,7 +56,8 @@ func (n *NIC) Carry(now weft.Time, dst weft.NICID, payload weft.Payload, bytes i
 	// One packet always goes, also where the queue is smaller than what a packet may carry.
 	if c.queued > 0 && (c.queued+size > MostCarried || n.queue.bytes+size > n.cfg.QueueBytes) {
 		c.refused = true
-		return 0, fmt.Errorf("nic %d: send to nic %d: %w (%d of %d bytes)", n.cfg.ID, dst, ErrQueueFull, n.queue.bytes, n.cfg.QueueBytes)
+		return 0, fmt.Errorf("nic %d: send to nic %d: %w (%d of %d bytes)", n.cfg.ID, dst, ErrQueueFull, n.queue.bytes,
+			n.cfg.QueueBytes)
 	}
 	n.enqueue(now, dst, uint32(size), false, payload)
 	c.queued += size
@@ -78,8 +81,8 @@ func (c *carrier) arrived(h *weft.Header, out *weft.Actions) {
 	c.waiting += int(h.Size)
 }
 
-// keeps reports whether the place of a packet that was delivered is kept, since too much waits to be
-// taken: its switch gets no credit for it yet, and the fabric holds back.
+// keeps reports whether the place of a packet that was delivered is kept, since too much waits to
+// be taken: its switch gets no credit for it yet, and the fabric holds back.
 func (c *carrier) keeps(vc weft.VC) bool {
 	if c.waiting <= MostWaiting {
 		return false
@@ -96,8 +99,8 @@ func (n *NIC) Detach(out *weft.Actions) {
 	}
 }
 
-// Taken tells that packets of Actions.Carried, of so many bytes by their Size, have been taken. Those
-// that came before the NIC was detached do not count any more.
+// Taken tells that packets of Actions.Carried, of so many bytes by their Size, have been taken.
+// Those that came before the NIC was detached do not count any more.
 func (n *NIC) Taken(bytes int, out *weft.Actions) {
 	c := n.carrier
 	if c.waiting = max(0, c.waiting-bytes); c.waiting > MostWaiting {

@@ -27,7 +27,10 @@ func TestTheLogarithmAgreesWithThatOfTheLibrary(t *testing.T) {
 		check(1 - float64(r.Uint64()>>40)/(1<<53)) // near 1
 		check(math.Ldexp(fraction(r), -int(r.Uint64()%53)))
 	}
-	for _, x := range []float64{0x1p-53, 0x1p-52, 0.5, math.Sqrt2 / 2, math.Nextafter(math.Sqrt2/2, 0), math.Nextafter(1, 0), 0.25, 0.75} {
+	for _, x := range []float64{
+		0x1p-53, 0x1p-52, 0.5, math.Sqrt2 / 2, math.Nextafter(math.Sqrt2/2, 0),
+		math.Nextafter(1, 0), 0.25, 0.75,
+	} {
 		check(x)
 	}
 }

@@ -22,8 +22,16 @@ func TestArrivalsOfOneFlow(t *testing.T) {
 		{"one that comes again is a duplicate", []uint64{0, 0}, []order{inOrder, duplicate}},
 		{"a late one that comes again is a duplicate", []uint64{1, 0, 0}, []order{inOrder, late, duplicate}},
 		{"the first is remembered", []uint64{0, 63, 0}, []order{inOrder, inOrder, duplicate}},
-		{"64 back is the last that is remembered", []uint64{0, 1, 64, 1, 0}, []order{inOrder, inOrder, inOrder, duplicate, late}},
-		{"a jump beyond the window forgets all", []uint64{0, 1, 1000, 999, 1}, []order{inOrder, inOrder, inOrder, late, late}},
+		{
+			"64 back is the last that is remembered",
+			[]uint64{0, 1, 64, 1, 0},
+			[]order{inOrder, inOrder, inOrder, duplicate, late},
+		},
+		{
+			"a jump beyond the window forgets all",
+			[]uint64{0, 1, 1000, 999, 1},
+			[]order{inOrder, inOrder, inOrder, late, late},
+		},
 		{"a jump of exactly the window", []uint64{0, 64, 1, 63}, []order{inOrder, inOrder, late, late}},
 	} {
 		t.Run(c.claim, func(t *testing.T) {

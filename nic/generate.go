@@ -32,13 +32,15 @@ func (s *Source) check(nics int) error {
 	case s.To != nil && len(s.Plan) > 0:
 		return errors.New("it has destinations to draw and a plan: expected one of them")
 	case s.To != nil && (s.Mean <= 0 || s.Bytes < 1 || s.Bytes > weft.MaxPacket):
-		return fmt.Errorf("mean interval must be above 0 and packets 1 to %d bytes, not %v and %d", weft.MaxPacket, s.Mean, s.Bytes)
+		return fmt.Errorf("mean interval must be above 0 and packets 1 to %d bytes, not %v and %d", weft.MaxPacket, s.Mean,
+			s.Bytes)
 	}
 	var last weft.Time
 	for i, p := range s.Plan {
 		switch {
 		case p.At < last || p.At > MaxTraceTime:
-			return fmt.Errorf("packet %d of the plan is at %v: expected from %v, the one before, to %v", i, p.At, last, MaxTraceTime)
+			return fmt.Errorf("packet %d of the plan is at %v: expected from %v, the one before, to %v", i, p.At, last,
+				MaxTraceTime)
 		case int(p.Dst) >= nics:
 			return fmt.Errorf("packet %d of the plan is for nic %d: %w: there are %d", i, p.Dst, ErrNoSuchNIC, nics)
 		case p.Bytes < 1 || p.Bytes > weft.MaxPacket:
@@ -99,12 +101,12 @@ func (n *NIC) enqueue(now weft.Time, dst weft.NICID, size uint32, traced bool, p
 	n.generations.at(n.generation, n.generation).Injected++
 }
 
-// refusesEvery is how often a source counts what a full send queue refuses. Chosen by us: people read
-// it. What is refused is not drawn, so a full queue costs nothing until it has room.
+// refusesEvery is how often a source counts what a full send queue refuses. Chosen by us: people
+// read it. What is refused is not drawn, so a full queue costs nothing until it has room.
 const refusesEvery = 100 * weft.Millisecond
 
-// full reports whether the send queue has no room for a packet of the source, whose next is then not
-// drawn.
+// full reports whether the send queue has no room for a packet of the source, whose next is then
+// not drawn.
 func (n *NIC) full() bool {
 	return n.source.To != nil && n.nextAt != weft.Never && n.queue.bytes+n.sizes.least > n.cfg.QueueBytes
 }

@@ -46,7 +46,8 @@ func TestPacketsInTheSendQueueGetTheAddressesOfNow(t *testing.T) {
 	}
 	require.Zero(t, r.Readdress(&r.out), "they are those of now")
 
-	in[1], in[2], in[3], in[4] = []weft.Address{{VC: 2, Layers: 4}}, []weft.Address{{VC: 0, Path: 1}}, nil, []weft.Address{{VC: 1}, {VC: 0}}
+	in[1], in[2], in[3], in[4] = []weft.Address{{VC: 2, Layers: 4}}, []weft.Address{{VC: 0, Path: 1}}, nil,
+		[]weft.Address{{VC: 1}, {VC: 0}}
 	require.Equal(t, 6, r.Readdress(&r.out), "both to 1, 2 and 3")
 	require.Zero(t, r.Readdress(&r.out))
 

@@ -33,13 +33,25 @@ func TestFlowsBeginAnewWithTheirNICs(t *testing.T) {
 		{"a source made anew", 0, []uint64{0, 1, again, again + 1}, Stats{Delivered: 4}},
 		{"what the anew source lost is missing", 0, []uint64{0, again + 2}, Stats{Delivered: 2, Missing: 2}},
 		{"what the old source lost stays missing", 0, []uint64{2, again}, Stats{Delivered: 2, Missing: 2}},
-		{"what the old source sent comes late, which is no disorder of the new flow", 0, []uint64{0, again, 1, 2}, Stats{Delivered: 4}},
+		{
+			"what the old source sent comes late, which is no disorder of the new flow", 0,
+			[]uint64{0, again, 1, 2},
+			Stats{Delivered: 4},
+		},
 		{"disorder of the new flow is", 0, []uint64{0, again + 1, again}, Stats{Delivered: 3, Reordered: 1}},
 		{"a duplicate of the new flow", 0, []uint64{7, again, again}, Stats{Delivered: 2, Missing: 7, Duplicated: 1}},
 		{"a receiver made anew", 3, []uint64{5000, 5001}, Stats{Delivered: 2}},
 		{"and what goes missing after", 3, []uint64{5000, 5004}, Stats{Delivered: 2, Missing: 3}},
-		{"what came before it is late, and was never missing", 3, []uint64{5000, 5004, 4999}, Stats{Delivered: 3, Missing: 3, Reordered: 1}},
-		{"what it missed is not, once it comes", 3, []uint64{5000, 5004, 5002}, Stats{Delivered: 3, Missing: 2, Reordered: 1}},
+		{
+			"what came before it is late, and was never missing", 3,
+			[]uint64{5000, 5004, 4999},
+			Stats{Delivered: 3, Missing: 3, Reordered: 1},
+		},
+		{
+			"what it missed is not, once it comes", 3,
+			[]uint64{5000, 5004, 5002},
+			Stats{Delivered: 3, Missing: 2, Reordered: 1},
+		},
 		{"both", 3, []uint64{again + 9, again + 10}, Stats{Delivered: 2}},
 	} {
 		t.Run(c.claim, func(t *testing.T) {

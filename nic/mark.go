@@ -18,7 +18,8 @@ func (n *NIC) Mark(dst weft.NICID, count int) error {
 	case int(dst) >= n.cfg.NICs:
 		return fmt.Errorf("nic %d: mark packets for nic %d: %w: there are %d", n.cfg.ID, dst, ErrNoSuchNIC, n.cfg.NICs)
 	case count < 1 || n.marks[dst]+count > MaxMarks:
-		return fmt.Errorf("nic %d: mark %d packets for nic %d, beside %d: expected 1 to %d in all", n.cfg.ID, count, dst, n.marks[dst], MaxMarks)
+		return fmt.Errorf("nic %d: mark %d packets for nic %d, beside %d: expected 1 to %d in all", n.cfg.ID, count, dst,
+			n.marks[dst], MaxMarks)
 	}
 	if n.marks == nil {
 		n.marks = map[weft.NICID]int{}

@@ -49,9 +49,9 @@ type Config struct {
 	// packet is on the wire.
 	Source func(h *weft.Header)
 	// Addresses are those by which packets go to a NIC, as its firmware has them (see
-	// switching.Firmware.Addresses): one is drawn when a packet is generated, none is drawn when there is one
-	// alone, and without any the packet goes to address 0 and enters in VC 0. A VC that the link
-	// does not have is taken for VC 0. nil: none for all. What it returns is not kept.
+	// switching.Firmware.Addresses): one is drawn when a packet is generated, none is drawn when there
+	// is one alone, and without any the packet goes to address 0 and enters in VC 0. A VC that the
+	// link does not have is taken for VC 0. nil: none for all. What it returns is not kept.
 	Addresses func(dst weft.NICID) []weft.Address
 	// HonourNotices is how long the source generates nothing for a destination after a notice that
 	// it cannot be reached; 0: notices change nothing.
@@ -91,9 +91,12 @@ type NIC struct {
 	sequence   tally              // per destination, how many packets there were; not when Unordered
 	number     uint64             // the next number of all, when Unordered; else the first of a flow
 	marks      map[weft.NICID]int // per destination, how many of the next packets are traced; nil: none
-	withheld   table[weft.Time]   // per destination, until when nothing is generated for it; not unless notices are honoured
-	flows      flows              // per source; not when Unordered
-	bases      table[uint64]      // per source, the first number heard of a flow that was on its way before; only with an Incarnation
+	// per destination, until when nothing is generated for it; not unless notices are honoured
+	withheld table[weft.Time]
+	flows    flows // per source; not when Unordered
+	// per source, the first number heard of a flow that was on its way before; only with an
+	// Incarnation
+	bases table[uint64]
 
 	carrier *carrier // nil: nobody has packets with a payload to send, or takes them
 
@@ -114,8 +117,8 @@ type Source struct {
 	TraceEvery int          // every so many packets one is traced; 0 is none
 }
 
-// New returns a NIC whose link has no signal yet and which generates nothing. The error says what of
-// cfg is not usable.
+// New returns a NIC whose link has no signal yet and which generates nothing. The error says what
+// of cfg is not usable.
 func New(cfg Config) (*NIC, error) {
 	cfg.VCs = cmp.Or(cfg.VCs, 1)
 	cfg.Buffer = cmp.Or(cfg.Buffer, 2)
@@ -185,8 +188,8 @@ func (n *NIC) Notice(now weft.Time, dst weft.NICID) error {
 	return nil
 }
 
-// Send puts one packet of size bytes for dst into the send queue and returns its number in its flow.
-// The error wraps [ErrNoSuchNIC], [ErrSize] (1 to [weft.MaxPacket] bytes) or [ErrQueueFull].
+// Send puts one packet of size bytes for dst into the send queue and returns its number in its
+// flow. The error wraps [ErrNoSuchNIC], [ErrSize] (1 to [weft.MaxPacket] bytes) or [ErrQueueFull].
 func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *weft.Actions) (seq uint64, err error) {
 	switch {
 	case int(dst) >= n.cfg.NICs:
@@ -194,7 +197,8 @@ func (n *NIC) Send(now weft.Time, dst weft.NICID, size int, traced bool, out *we
 	case size < 1 || size > weft.MaxPacket:
 		return 0, fmt.Errorf("nic %d: send %d bytes: %w: 1 to %d", n.cfg.ID, size, ErrSize, weft.MaxPacket)
 	case !n.generate(now, dst, uint32(size), traced):
-		return 0, fmt.Errorf("nic %d: send to nic %d: %w (%d of %d bytes)", n.cfg.ID, dst, ErrQueueFull, n.queue.bytes, n.cfg.QueueBytes)
+		return 0, fmt.Errorf("nic %d: send to nic %d: %w (%d of %d bytes)", n.cfg.ID, dst, ErrQueueFull, n.queue.bytes,
+			n.cfg.QueueBytes)
 	}
 	n.markSendable(out)
 	n.wake(out)

@@ -213,8 +213,8 @@ func TestReceivingAndTransmittingAllocateNothing(t *testing.T) {
 	require.Empty(t, r.out.Faults)
 }
 
-// A packet has arrived when its frame says so, however late the frame is received; one that the NIC sends
-// could leave since it was generated.
+// A packet has arrived when its frame says so, however late the frame is received; one that the NIC
+// sends could leave since it was generated.
 func TestLatencyIsThatOfTheNetwork(t *testing.T) {
 	r := newRig(t, Config{})
 	r.now = weft.Second

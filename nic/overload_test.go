@@ -25,7 +25,8 @@ func TestAnOverloadedSourceDoesNotHoldUpItsDriver(t *testing.T) {
 // A queue that is full for the large packets of a mix still takes small ones.
 func TestASourceOfManySizesIsNotRefusedWhileSmallPacketsFit(t *testing.T) {
 	r := newRig(t, Config{QueueBytes: 10_000})
-	require.NoError(t, r.SetSource(0, Source{To: only(1), Mean: weft.Nanosecond, Sizes: Sizes{{9000, 0.5}, {10, 0.5}}}, &r.out))
+	require.NoError(t, r.SetSource(0, Source{To: only(1), Mean: weft.Nanosecond, Sizes: Sizes{{9000, 0.5}, {10, 0.5}}},
+		&r.out))
 	r.Tick(weft.Microsecond, &r.out)
 	require.Greater(t, r.queue.bytes, 9990, "filled up")
 	require.EqualValues(t, 101, r.Stats().Injected)
@@ -64,8 +65,8 @@ func (c counting) Uint64() uint64 {
 	return c.Rand.Uint64()
 }
 
-// A full send queue sets no timer for each packet that it refuses. What it has refused is counted by the
-// time that there is room, and from then on the source generates again.
+// A full send queue sets no timer for each packet that it refuses. What it has refused is counted
+// by the time that there is room, and from then on the source generates again.
 func TestAFullSendQueueCostsNothingUntilThereIsRoom(t *testing.T) {
 	r := newRig(t, Config{QueueBytes: 4 * DefaultPacketBytes})
 	require.NoError(t, r.SetSource(0, Source{To: only(1), Mean: weft.Microsecond}, &r.out))

@@ -17,12 +17,14 @@ func TestTheTextFormSaysItAll(t *testing.T) {
 		Sizes: Sizes{{64, 0.6}, {1500, 0.4}},
 	}, got)
 	for _, s := range []string{
-		"complement:0.5,radix=4,arrivals=normal,per=8", "incast:1,to=n000,from=3", "hotspot:0.5,hot=n000/n012", "trace:a,b=c.csv",
+		"complement:0.5,radix=4,arrivals=normal,per=8", "incast:1,to=n000,from=3", "hotspot:0.5,hot=n000/n012",
+		"trace:a,b=c.csv",
 		"uniform:0.2,sizes=64", "all-to-all:0.1,arrivals=periodic",
 	} {
 		require.Equal(t, s, mustParse(t, s).String())
 	}
-	require.Equal(t, got, mustParse(t, "hotspot:0.5,sizes=64:0.6/1500:0.4,duty=0.25,share=0.1,burst=16,hot=4,arrivals=bursts"), "in any order")
+	require.Equal(t, got, mustParse(t,
+		"hotspot:0.5,sizes=64:0.6/1500:0.4,duty=0.25,share=0.1,burst=16,hot=4,arrivals=bursts"), "in any order")
 }
 
 func TestWhatTrafficCannotBeIsSaid(t *testing.T) {
@@ -121,8 +123,10 @@ func TestSizesAreDrawnByTheirShares(t *testing.T) {
 
 func FuzzParseTraffic(f *testing.F) {
 	for _, s := range []string{
-		"none", "uniform:0.2", "hotspot:0.5,hot=4,share=0.1,arrivals=bursts,burst=16,duty=0.25,sizes=64:0.6/1500:0.4", "trace:a,b",
-		"complement:5e-1,radix=4,arrivals=normal,per=8", "incast:1,to=n0,from=3", "hotspot:0.2,hot=n1/n2", "uniform:0x1p-2,sizes=+64",
+		"none", "uniform:0.2", "hotspot:0.5,hot=4,share=0.1,arrivals=bursts,burst=16,duty=0.25,sizes=64:0.6/1500:0.4",
+		"trace:a,b",
+		"complement:5e-1,radix=4,arrivals=normal,per=8", "incast:1,to=n0,from=3", "hotspot:0.2,hot=n1/n2",
+		"uniform:0x1p-2,sizes=+64",
 	} {
 		f.Add(s)
 	}

@@ -134,7 +134,8 @@ func (t *Traffic) hotspot(o Over, out []Destinations) error {
 	probability = cmp.Or(probability, DefaultShare)
 	for i := range out {
 		h := &hotspot{
-			uniform: uniform{weft.NICID(i), uint64(o.NICs)}, hot: hot, mine: len(hot), hots: uint64(len(hot)), p: inParts(probability),
+			uniform: uniform{weft.NICID(i), uint64(o.NICs)}, hot: hot, mine: len(hot), hots: uint64(len(hot)),
+			p: inParts(probability),
 		}
 		for j, id := range hot {
 			if int(id) == i {

@@ -50,7 +50,10 @@ func TestBitPermutationsAreWhatTheirNamesSay(t *testing.T) {
 func TestPermutationsAreBijectionsAndSomeTheirOwnInverse(t *testing.T) {
 	for _, radix := range []int{2, 3, 4, 7, 10} {
 		for nics, digits := radix, 1; nics <= 1000; nics, digits = nics*radix, digits+1 {
-			for _, pattern := range []string{"complement", "reversal", "transpose", "shuffle", "rotation", "neighbour", "tornado"} {
+			for _, pattern := range []string{
+				"complement", "reversal", "transpose", "shuffle", "rotation", "neighbour",
+				"tornado",
+			} {
 				if pattern == "transpose" && digits%2 == 1 {
 					continue
 				}
@@ -88,7 +91,8 @@ func TestDigitsAreThoseOfTheRadix(t *testing.T) {
 // The example of docs/howto/traffic.md.
 func TestWhereNIC19Of64Sends(t *testing.T) {
 	for pattern, want := range map[string]int{
-		"complement": 44, "reversal": 50, "transpose": 26, "shuffle": 38, "rotation": 41, "neighbour": 20, "tornado": 50, "all-to-all": 20,
+		"complement": 44, "reversal": 50, "transpose": 26, "shuffle": 38, "rotation": 41, "neighbour": 20, "tornado": 50,
+		"all-to-all": 20,
 	} {
 		require.Equal(t, want, to(t, sources(t, pattern+":0.5", 64, nil), 19), pattern)
 	}
@@ -240,15 +244,18 @@ func TestIncastIsManyToOne(t *testing.T) {
 			require.Len(t, targets, 8, "drawn")
 		}
 	}
-	require.ErrorContains(t, mustParse(t, "incast:0.5,from=8").Fits(over(8, nil)), "8 NICs cannot send to one: there are 8 in all")
+	require.ErrorContains(t, mustParse(t, "incast:0.5,from=8").Fits(over(8, nil)),
+		"8 NICs cannot send to one: there are 8 in all")
 	require.ErrorIs(t, mustParse(t, "incast:0.5,to=x").Fits(Over{NICs: 8, Rate: 1}), ErrNoSuchNIC)
 }
 
 // The bytes that come out over a long time are the load, whatever the process and the sizes.
 func TestTheLoadIsTheShareOfTheLinkWhateverProcessAndSizes(t *testing.T) {
 	for _, spec := range []string{
-		"uniform:0.2", "uniform:1", "uniform:0.001,sizes=1", "uniform:0.7,sizes=64:0.6/1500:0.4", "hotspot:0.5,hot=2,sizes=64:0.9/9000:0.1",
-		"complement:0.3,arrivals=normal,sizes=64:0.6/1500:0.4", "all-to-all:0.6,arrivals=periodic,sizes=64:0.5/128:0.25/256:0.25",
+		"uniform:0.2", "uniform:1", "uniform:0.001,sizes=1", "uniform:0.7,sizes=64:0.6/1500:0.4",
+		"hotspot:0.5,hot=2,sizes=64:0.9/9000:0.1",
+		"complement:0.3,arrivals=normal,sizes=64:0.6/1500:0.4",
+		"all-to-all:0.6,arrivals=periodic,sizes=64:0.5/128:0.25/256:0.25",
 		"incast:0.9,arrivals=bursts,burst=4,sizes=64:0.6/1500:0.4",
 	} {
 		r := rand.NewPCG(11, 12)

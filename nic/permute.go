@@ -46,7 +46,8 @@ func (t *Traffic) permute(nics int) ([]weft.NICID, error) {
 			kind = "an even power"
 		}
 		low, high := around(int64(nics), int64(k), p.even)
-		return nil, fmt.Errorf("%s needs a number of NICs that is %s of %d, not %d: %s%d would do", t.Pattern, kind, k, nics, low, high)
+		return nil, fmt.Errorf("%s needs a number of NICs that is %s of %d, not %d: %s%d would do", t.Pattern, kind, k, nics,
+			low, high)
 	}
 	d := make([]int, digits)
 	to := make([]weft.NICID, nics)

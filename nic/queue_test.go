@@ -81,7 +81,10 @@ func TestAnAddressIsDrawnOnlyWhereThereIsAChoice(t *testing.T) {
 }
 
 func TestAllAddressesAreTakenAlike(t *testing.T) {
-	r := newRig(t, Config{VCs: 3, QueueBytes: 1 << 30, Addresses: by(weft.Address{}, weft.Address{Path: 1, VC: 1}, weft.Address{Path: 2, VC: 2})})
+	r := newRig(t, Config{
+		VCs: 3, QueueBytes: 1 << 30,
+		Addresses: by(weft.Address{}, weft.Address{Path: 1, VC: 1}, weft.Address{Path: 2, VC: 2}),
+	})
 	for range 3000 {
 		r.send(1)
 	}
@@ -96,7 +99,10 @@ func TestAllAddressesAreTakenAlike(t *testing.T) {
 }
 
 func TestALayerWithoutCreditsHoldsUpNoOther(t *testing.T) {
-	r := newRig(t, Config{VCs: 3, Addresses: func(dst weft.NICID) []weft.Address { return []weft.Address{{VC: weft.VC(dst)}} }})
+	r := newRig(t, Config{
+		VCs:       3,
+		Addresses: func(dst weft.NICID) []weft.Address { return []weft.Address{{VC: weft.VC(dst)}} },
+	})
 	for range 4 {
 		r.send(0)
 		r.send(1)

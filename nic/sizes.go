@@ -36,7 +36,8 @@ func ParseSizes(text string) (s Sizes, err error) {
 		}
 		if mixed {
 			if s[i].Share, err = strconv.ParseFloat(share, 64); err != nil {
-				return Sizes{}, fmt.Errorf("expected the share of the packets that have %s bytes, as %s:0.6, found %q", bytes, bytes, part)
+				return Sizes{}, fmt.Errorf("expected the share of the packets that have %s bytes, as %s:0.6, found %q", bytes,
+					bytes, part)
 			}
 		}
 		if s[i].Bytes == 0 { // would end the mix

@@ -88,15 +88,17 @@ func (t *Traffic) sources(o Over) ([]Source, error) {
 	mean = cmp.Or(mean, float64(o.PacketBytes))
 	interval := float64(mean / float64(o.Rate*t.Load) * float64(weft.Second))
 	if !(interval >= 1 && interval < float64(weft.Never)) {
-		return nil, fmt.Errorf("a packet of %v bytes every %v ps at a link rate of %v bytes per second: expected from 1 ps to %v",
-			mean, interval, o.Rate, weft.Never/2)
+		return nil,
+			fmt.Errorf("a packet of %v bytes every %v ps at a link rate of %v bytes per second: expected from 1 ps to %v",
+				mean, interval, o.Rate, weft.Never/2)
 	}
 	for i := range out {
 		if to[i] == (nowhere{}) {
 			continue
 		}
 		out[i] = Source{
-			To: to[i], Mean: weft.Time(interval), Arrivals: t.Arrivals, Bytes: o.PacketBytes, Sizes: t.Sizes, TraceEvery: o.TraceEvery,
+			To: to[i], Mean: weft.Time(interval), Arrivals: t.Arrivals, Bytes: o.PacketBytes, Sizes: t.Sizes,
+			TraceEvery: o.TraceEvery,
 		}
 	}
 	return out, nil

@@ -41,7 +41,8 @@ func TestATableIsAsLargeAsWhatIsWrittenToIt(t *testing.T) {
 		*tab.at(weft.NICID(i * 233)) = uint64(i + 1)
 	}
 	*tab.at(nics - 1) = 99
-	require.LessOrEqual(t, made(tab)*len(page[uint64]{}), 51*32, "the first packets to fifty others do not make room for all")
+	require.LessOrEqual(t, made(tab)*len(page[uint64]{}), 51*32,
+		"the first packets to fifty others do not make room for all")
 	for i := range 50 {
 		require.Equal(t, uint64(i+1), tab.get(weft.NICID(i*233)))
 	}

@@ -104,7 +104,8 @@ func (t *Trace) Write(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	_, _ = b.WriteString("time_ns,src,dst,bytes\n") // a bufio.Writer keeps its first error, for Flush
 	for _, p := range t.packets {
-		_, _ = fmt.Fprintf(b, "%d.%03d,%s,%s,%d\n", p.at/weft.Nanosecond, p.at%weft.Nanosecond, t.nics[p.src].name, t.nics[p.dst].name, p.bytes)
+		_, _ = fmt.Fprintf(b, "%d.%03d,%s,%s,%d\n", p.at/weft.Nanosecond, p.at%weft.Nanosecond, t.nics[p.src].name,
+			t.nics[p.dst].name, p.bytes)
 	}
 	return b.Flush()
 }

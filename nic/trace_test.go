@@ -39,7 +39,10 @@ func TestATraceIsDividedAmongItsSources(t *testing.T) {
 }
 
 func TestTimesHaveTheUnitOfTheirColumn(t *testing.T) {
-	for unit, want := range map[string]weft.Time{"ns": 1250, "us": 1_250_000, "ms": 1_250_000_000, "s": 1_250_000_000_000} {
+	for unit, want := range map[string]weft.Time{
+		"ns": 1250, "us": 1_250_000, "ms": 1_250_000_000,
+		"s": 1_250_000_000_000,
+	} {
 		require.Equal(t, want, readTrace(t, "time_"+unit+",src,dst,bytes\r\n1.250,a,b,1\r\n").Trace.End())
 	}
 	require.Equal(t, weft.Time(1), readTrace(t, "time_ns,src,dst,bytes\n0.0010000,a,b,1").Trace.End())
@@ -137,7 +140,10 @@ func TestErrorsOfOpeningReachTheCaller(t *testing.T) {
 }
 
 func FuzzReadTrace(f *testing.F) {
-	for _, s := range []string{header + "0,n2,n1,256\n0.5,2,n0,64", "time_s,src,dst,bytes\n0.000000000001,a,b,1", header + "1.,a,b,1"} {
+	for _, s := range []string{
+		header + "0,n2,n1,256\n0.5,2,n0,64", "time_s,src,dst,bytes\n0.000000000001,a,b,1",
+		header + "1.,a,b,1",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -87,7 +87,12 @@ func TestTrafficThatHasNowhereToGoInjectsNothing(t *testing.T) {
 	for _, c := range []struct {
 		traffic Traffic
 		nics    int
-	}{{Traffic{}, 3}, {Traffic{Pattern: "none"}, 3}, {Traffic{Pattern: "uniform", Load: 1}, 1}, {Traffic{Pattern: "pairwise", Load: 1}, 1}} {
+	}{
+		{Traffic{}, 3},
+		{Traffic{Pattern: "none"}, 3},
+		{Traffic{Pattern: "uniform", Load: 1}, 1},
+		{Traffic{Pattern: "pairwise", Load: 1}, 1},
+	} {
 		list, err := c.traffic.Sources(over(c.nics, nil))
 		require.NoError(t, err)
 		require.Equal(t, make([]Source, c.nics), list)

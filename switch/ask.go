@@ -57,15 +57,15 @@ const (
 	askKnown                  // there is an answer
 )
 
-// LetAsk has the switch ask for the decisions of a firmware that has a Batch, and not call its Route,
-// from now on. It is for drivers that look at [weft.Actions].Asking, call [Switch.Asks], then
-// [Asks.Decide] without holding the switch up, and then [Switch.Answer].
+// LetAsk has the switch ask for the decisions of a firmware that has a Batch, and not call its
+// Route, from now on. It is for drivers that look at [weft.Actions].Asking, call [Switch.Asks],
+// then [Asks.Decide] without holding the switch up, and then [Switch.Answer].
 func (s *Switch) LetAsk() {
 	s.asks = &asking{wanted: make([]uint64, s.wait.slotWords)}
 }
 
-// Asks fills b with decisions that the switch waits for, and reports whether there are any. There are
-// none until those that were taken before have been brought back to Answer.
+// Asks fills b with decisions that the switch waits for, and reports whether there are any. There
+// are none until those that were taken before have been brought back to Answer.
 func (s *Switch) Asks(now weft.Time, b *Asks) bool {
 	s.now = now
 	b.asks = b.asks[:0]
@@ -95,8 +95,8 @@ func (s *Switch) Asks(now weft.Time, b *Asks) bool {
 }
 
 // Answer takes what the firmware has decided. The packets go on as if its Route had just returned
-// that. Where a port or a register has changed meanwhile, a packet is asked about anew, and what was
-// decided for one that is gone is dropped.
+// that. Where a port or a register has changed meanwhile, a packet is asked about anew, and what
+// was decided for one that is gone is dropped.
 func (s *Switch) Answer(now weft.Time, b *Asks, out *weft.Actions) {
 	s.now, s.asks.taken = now, false
 	for _, k := range b.asks {

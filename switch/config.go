@@ -65,8 +65,9 @@ type Config struct {
 	Queueing     Queueing
 	Selection    Selection
 	Waiting      Waiting
-	// Scratch has room for the candidates of a decision, which switches that are stepped by one goroutine
-	// can share: as many as the largest of them has ports and VCs. Without the room a switch has its own.
+	// Scratch has room for the candidates of a decision, which switches that are stepped by one
+	// goroutine can share: as many as the largest of them has ports and VCs. Without the room a switch
+	// has its own.
 	Scratch []Candidate
 
 	EagerCredits bool // return each credit at once; see link.Config.Eager

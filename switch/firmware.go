@@ -28,11 +28,11 @@ type Firmware struct {
 	// packet when no candidate had room. Its answer may use the storage of sw.Scratch.
 	Route func(pkt *weft.Header, at Arrival, sw View) Decision
 	// Batch decides for many packets at once, for a firmware that may take long, as another process
-	// does; nil: it takes no time. A switch then calls no Route: live the packets wait, with the reason
-	// StallFirmware, and the switch goes on; in virtual time all waits for the answer. Batch looks at
-	// the asks and takes no time either. The function that it returns may: it sets the Decision or the
-	// Err of each ask, and looks at no View. Both may be called by several goroutines. Route decides the
-	// same, for whoever explores what the firmware does.
+	// does; nil: it takes no time. A switch then calls no Route: live the packets wait, with the
+	// reason StallFirmware, and the switch goes on; in virtual time all waits for the answer. Batch
+	// looks at the asks and takes no time either. The function that it returns may: it sets the
+	// Decision or the Err of each ask, and looks at no View. Both may be called by several goroutines.
+	// Route decides the same, for whoever explores what the firmware does.
 	Batch func(asks []*Ask) (decide func())
 	// Reads is what Batch looks at beside the packet, its arrival, the registers and which ports are
 	// up. If that is nothing, a packet that has to wait for room keeps its decision.
@@ -137,7 +137,8 @@ func Number(name, about string, from, to int, p *int) Option {
 	}}
 }
 
-// Word is an option that takes one of some words and writes which to p, from 0; p holds the default.
+// Word is an option that takes one of some words and writes which to p, from 0; p holds the
+// default.
 func Word(name, about string, p *int, words ...string) Option {
 	last := len(words) - 1
 	values := strings.TrimPrefix(strings.Join(words[:last], ", ")+" or "+words[last], " or ")
@@ -175,7 +176,8 @@ func (f *Firmware) Fits(place *weft.Place, vcs int) error {
 	return nil
 }
 
-// Requeues says why packets cannot be routed a second time at a switch in this place; nil: they can.
+// Requeues says why packets cannot be routed a second time at a switch in this place; nil: they
+// can.
 func (f *Firmware) Requeues(place *weft.Place) error {
 	if f.CheckRequeue == nil {
 		return fmt.Errorf("firmware %s does not say that packets may be routed a second time without deadlock: "+
@@ -205,8 +207,8 @@ var ErrNotProgrammed = errors.New("it has no tables that could be replaced")
 
 // Patched is the firmware of the switch at a place, of so many virtual channels, once it has a
 // patch; f itself, whose program has that version, if it has it already. It shares what has not
-// changed with f, which stays as it was, and knows the tables of this switch alone. The patch is not
-// kept.
+// changed with f, which stays as it was, and knows the tables of this switch alone. The patch is
+// not kept.
 func (f *Firmware) Patched(version uint64, place *weft.Place, vcs int, p *tables.Patch) (Firmware, error) {
 	if f.Programmed == nil {
 		return *f, fmt.Errorf("new tables for switch %s: firmware %s: %w", place.Name, f.Name, ErrNotProgrammed)

@@ -8,10 +8,10 @@ import (
 )
 
 // Load makes the switch run fw from now on, between two packets: new tables, of that version, or
-// another firmware. Every packet that waits for room is routed anew, and a decision that it waits for
-// is forgotten; what is in output queues or on a wire goes where it was going. A register keeps its
-// value when fw declares one of the same name and width, and its timer when that is as long too;
-// others start from zero.
+// another firmware. Every packet that waits for room is routed anew, and a decision that it waits
+// for is forgotten; what is in output queues or on a wire goes where it was going. A register keeps
+// its value when fw declares one of the same name and width, and its timer when that is as long
+// too; others start from zero.
 //
 // Whether packets that were routed by both can wait for each other for ever is up to the firmwares:
 // package harness/verify proves it. The error says why the switch cannot run fw; it goes on as

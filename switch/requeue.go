@@ -4,8 +4,8 @@ import "github.com/weft-fabric/weft"
 
 // A stranded packet is in the output queue of a dead link and is routed anew, as if it had arrived
 // only now: with the VC and the fields it came with. It stays where it is until it finds room
-// elsewhere; its place is of no use to anybody while the link is dead. See [Firmware].CheckRequeue for why that
-// does not deadlock, and Config.Requeue.
+// elsewhere; its place is of no use to anybody while the link is dead. See [Firmware].CheckRequeue
+// for why that does not deadlock, and Config.Requeue.
 
 // requeue strands what is queued for the dead port p and routes it anew.
 func (s *Switch) requeue(p weft.PortID, out *weft.Actions) {

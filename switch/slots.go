@@ -54,8 +54,8 @@ type queue struct {
 	n          int32
 }
 
-// slots is the storage of all packets of a switch. Bound: most, the sum of all its buffers. It grows
-// up to there as they are needed: few switches of a large fabric are ever full.
+// slots is the storage of all packets of a switch. Bound: most, the sum of all its buffers. It
+// grows up to there as they are needed: few switches of a large fabric are ever full.
 type slots struct {
 	slot []slot
 	link []chained

@@ -175,7 +175,8 @@ func (s *Switch) waitsFor(id slotID) (list []Output) {
 	return list
 }
 
-// oldest is, of the packets at the heads of queues, the one that has been inside longest, or noSlot.
+// oldest is, of the packets at the heads of queues, the one that has been inside longest, or
+// noSlot.
 func (s *Switch) oldest() slotID {
 	id := noSlot
 	for c := range s.in {

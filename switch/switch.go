@@ -399,8 +399,8 @@ func (s *Switch) markReady(p weft.PortID, out *weft.Actions) {
 	}
 }
 
-// Preload reads what a frame at port p needs: the state of the port, of its queues, and the slots of
-// the packets that come and go next. See package harness/virtual.
+// Preload reads what a frame at port p needs: the state of the port, of its queues, and the slots
+// of the packets that come and go next. See package harness/virtual.
 func (s *Switch) Preload(p weft.PortID) (x uint64) {
 	port, c := &s.ports[p], s.channel(p, 0)
 	in, out := &s.in[c], &s.out[c]

@@ -157,8 +157,8 @@ func TestTracingAllocatesNothingOnceItsStorageHasGrown(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(20, func() { step(traced(9)) }))
 }
 
-// A packet came when its frame says so, however late the frame is received: that is when it was decided
-// where it goes, and since when it could leave.
+// A packet came when its frame says so, however late the frame is received: that is when it was
+// decided where it goes, and since when it could leave.
 func TestAHopIsAtTheTimeThatTheFrameSays(t *testing.T) {
 	r := newRig(t, 2, Config{})
 	r.fw.routes[9] = ways(1)

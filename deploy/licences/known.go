@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// allowed are the licences, by SPDX, of which something may be linked into a program under Apache-2.0.
-// MPL-2.0 binds only changes to its own files; CC-BY-4.0 asks for the names of authors, which the
-// texts have that go with the programs.
+// allowed are the licences, by SPDX, of which something may be linked into a program under
+// Apache-2.0. MPL-2.0 binds only changes to its own files; CC-BY-4.0 asks for the names of authors,
+// which the texts have that go with the programs.
 var allowed = []string{
-	"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC0-1.0", "FTL", "ISC", "MIT", "MPL-2.0", "OFL-1.1", "Unlicense", "Zlib",
+	"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC0-1.0", "FTL", "ISC", "MIT", "MPL-2.0",
+	"OFL-1.1", "Unlicense", "Zlib",
 }
 
-// known are the licences that a text is searched for, each with words that no other has, in lower case
-// and with single spaces. Those that are not allowed are here to be named.
+// known are the licences that a text is searched for, each with words that no other has, in lower
+// case and with single spaces. Those that are not allowed are here to be named.
 var known = []struct{ licence, words string }{
 	{"AGPL", "gnu affero general public license version"},
 	{"Apache-2.0", "apache license version 2.0, january 2004"},
@@ -28,8 +29,10 @@ var known = []struct{ licence, words string }{
 	{"CC0-1.0", "cc0 1.0 universal"},
 	{"FTL", "the freetype project license"},
 	{"GPL", "gnu general public license version"},
-	{"ISC", "permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted, provided"},
-	{"ISC", "permission to use, copy, modify, and distribute this software for any purpose with or without fee is hereby granted, provided"},
+	{"ISC", "permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is " +
+		"hereby granted, provided"},
+	{"ISC", "permission to use, copy, modify, and distribute this software for any purpose with or without fee is " +
+		"hereby granted, provided"},
 	{"LGPL", "gnu lesser general public license version"},
 	{"MIT", "permission is hereby granted, free of charge, to any person obtaining a copy"},
 	{"MPL-2.0", "mozilla public license, version 2.0"},

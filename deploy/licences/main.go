@@ -1,6 +1,6 @@
-// Command licences lists the licence of every dependency of Weft, and fails on one that is not known to
-// allow use under Apache-2.0. With a file it writes there what has to go with the programs: the
-// texts of all that is linked in.
+// Command licences lists the licence of every dependency of Weft, and fails on one that is not
+// known to allow use under Apache-2.0. With a file it writes there what has to go with the
+// programs: the texts of all that is linked in.
 package main
 
 import (
@@ -72,8 +72,10 @@ func refused(all []dependency) (bad []string) {
 	for _, d := range all {
 		at := d.name + " " + d.version
 		if len(d.licences) == 0 {
-			bad = append(bad, fmt.Sprintf("%s has no licence that is known: read %v, and add it to deploy/licences if it allows use under Apache-2.0",
-				at, d.texts))
+			bad = append(bad,
+				fmt.Sprintf("%s has no licence that is known: read %v, and add it to deploy/licences if it allows use under "+
+					"Apache-2.0",
+					at, d.texts))
 		}
 		for _, l := range d.licences {
 			if !slices.Contains(allowed, l) {
@@ -110,7 +112,10 @@ func modules() ([]dependency, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := []dependency{{name: "Go", version: runtime.Version(), linked: true, texts: []string{filepath.Join(string(bytes.TrimSpace(root)), "LICENSE")}}}
+	found := []dependency{{
+		name: "Go", version: runtime.Version(), linked: true,
+		texts: []string{filepath.Join(string(bytes.TrimSpace(root)), "LICENSE")},
+	}}
 	for _, m := range slices.CompactFunc(all, func(a, b goModule) bool { return a.Path == b.Path }) {
 		texts := []string{filepath.Join(m.Dir, chosen[m.Path])}
 		if chosen[m.Path] == "" {
@@ -173,8 +178,8 @@ func licenceFiles(dir string) (found []string, err error) {
 	return found, nil
 }
 
-// packages are the npm packages that the page is built of. Their texts are there after npm ci; the lock
-// file names their licences.
+// packages are the npm packages that the page is built of. Their texts are there after npm ci; the
+// lock file names their licences.
 func packages(dir string) (found []dependency, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
 	if err != nil {
@@ -220,7 +225,8 @@ func write(file string, all []dependency) error {
 		if !d.linked {
 			continue
 		}
-		fmt.Fprintf(&out, "\n%s\n%s %s, under %s:\n", strings.Repeat("=", 80), d.name, d.version, strings.Join(d.licences, " and "))
+		fmt.Fprintf(&out, "\n%s\n%s %s, under %s:\n", strings.Repeat("=", 80), d.name, d.version,
+			strings.Join(d.licences, " and "))
 		if len(d.texts) == 0 {
 			fmt.Fprintln(&out, "its text is in the package")
 		}

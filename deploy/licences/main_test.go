@@ -12,13 +12,15 @@ import (
 
 func TestALicenceIsKnownByItsWords(t *testing.T) {
 	t.Parallel()
-	const three = bsd + "\n * that ...\nNeither the name of X nor the\nnames of its contributors may be used to endorse or promote products"
+	const three = bsd + "\n * that ...\nNeither the name of X nor the\nnames of its contributors may be used to endorse " +
+		"or promote products"
 	for text, want := range map[string][]string{
 		"MIT License\n\nPermission is hereby granted,\n free of charge, to any person\nobtaining a copy": {"MIT"},
 		"  Apache License\n  Version 2.0, January 2004\n":                                                {"Apache-2.0"},
 		bsd: {"BSD-2-Clause"}, three: {"BSD-3-Clause"},
-		"> GNU GENERAL PUBLIC LICENSE\n>   Version 3, 29 June 2007":                                      {"GPL"},
-		"GNU LESSER GENERAL PUBLIC LICENSE\nVersion 3\n" + "Apache License\n\nVersion 2.0, January 2004": {"Apache-2.0", "LGPL"},
+		"> GNU GENERAL PUBLIC LICENSE\n>   Version 3, 29 June 2007": {"GPL"},
+		"GNU LESSER GENERAL PUBLIC LICENSE\nVersion 3\n" +
+			"Apache License\n\nVersion 2.0, January 2004": {"Apache-2.0", "LGPL"},
 		"All rights reserved.": nil, "": nil,
 	} {
 		require.Equal(t, want, licencesIn(text), text)

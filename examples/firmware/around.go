@@ -16,8 +16,8 @@ const (
 type around struct{ discards int }
 
 // New is a firmware that sends packets on around a ring. At a dead link they turn back, or are
-// discarded. Packets change to virtual channel 1 at switch 0, so that they never wait for each other
-// all round the ring.
+// discarded. Packets change to virtual channel 1 at switch 0, so that they never wait for each
+// other all round the ring.
 func New() switching.Firmware {
 	a := &around{}
 	return switching.Firmware{

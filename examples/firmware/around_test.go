@@ -64,8 +64,8 @@ func TestACutUnderTraffic(t *testing.T) {
 	}, harness.Firmware(around.New()), harness.Traffic("uniform:0.3"))
 }
 
-// Switch after switch takes the firmware in place of one that discards, under traffic. None is lost,
-// and then packets turn back at a cut.
+// Switch after switch takes the firmware in place of one that discards, under traffic. None is
+// lost, and then packets turn back at a cut.
 func TestARollingUpgrade(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, "ring:6", harness.Firmware(discarding(t)), harness.Traffic("uniform:0.3"))
@@ -97,7 +97,8 @@ func TestIsProven(t *testing.T) {
 	}
 }
 
-// Counterexamples of bugs that are mended stay as scenarios. This is go run ./cmd/fabricd run --virtual.
+// Counterexamples of bugs that are mended stay as scenarios. This is go run ./cmd/fabricd run
+// --virtual.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.yaml")

@@ -143,7 +143,8 @@ func (w *Web) only(need auth.Access, next http.HandlerFunc) http.HandlerFunc {
 		case has >= need:
 			next(out, r)
 		case r.Header.Get("Authorization") != "" && w.mayLook(r):
-			refuse(out, http.StatusForbidden, errors.New("this token lets you look: an order needs one that may operate, of the run or made with fabricd auth token add --role operate"))
+			refuse(out, http.StatusForbidden, errors.New("this token lets you look: an order needs one that may operate, of "+
+				"the run or made with fabricd auth token add --role operate"))
 		case need == auth.View:
 			w.tokenMissing(out, "this server can be reached from other machines, so that to look needs the token of this run")
 		default:
@@ -154,7 +155,8 @@ func (w *Web) only(need auth.Access, next http.HandlerFunc) http.HandlerFunc {
 
 func (w *Web) tokenMissing(out http.ResponseWriter, what string) {
 	out.Header().Set("WWW-Authenticate", "Bearer")
-	refuse(out, http.StatusUnauthorized, fmt.Errorf("%s, or one made with fabricd auth token: send Authorization: Bearer TOKEN, with what follows #token= in the address that fabricd up has printed", what))
+	refuse(out, http.StatusUnauthorized, fmt.Errorf("%s, or one made with fabricd auth token: send Authorization: "+
+		"Bearer TOKEN, with what follows #token= in the address that fabricd up has printed", what))
 }
 
 func (w *Web) mayLook(r *http.Request) bool {

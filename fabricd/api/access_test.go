@@ -67,7 +67,10 @@ func TestEveryCallByEveryToken(t *testing.T) {
 			{"operate", bearing(made["operate"]), auth.Operate, true},
 			{"the run", bearing(x.web.Token()), auth.Operate, true},
 			{"a cookie", func(r *http.Request) { r.Header.Set("Cookie", strings.SplitN(cookie, ";", 2)[0]) }, auth.View, false},
-			{"a wrong cookie", func(r *http.Request) { r.AddCookie(&http.Cookie{Name: x.web.cookie(), Value: "x"}) }, anybody, false},
+			{
+				"a wrong cookie", func(r *http.Request) { r.AddCookie(&http.Cookie{Name: x.web.cookie(), Value: "x"}) }, anybody,
+				false,
+			},
 		} {
 			call := func(r route, path string) {
 				calls++
@@ -96,7 +99,8 @@ func TestEveryCallByEveryToken(t *testing.T) {
 				if r.path == "/stream" {
 					continue // it lasts; below
 				}
-				path := strings.Replace(root+r.path, "{id}", map[bool]string{true: "s0.0", false: "s0.0-s1.0"}[strings.HasPrefix(r.path, "/switches")], 1)
+				path := strings.Replace(root+r.path, "{id}",
+					map[bool]string{true: "s0.0", false: "s0.0-s1.0"}[strings.HasPrefix(r.path, "/switches")], 1)
 				call(r, path)
 			}
 			call(route{method: "GET"}, "/metrics")
@@ -137,7 +141,8 @@ func TestTokensThatAreTakenBack(t *testing.T) {
 	again, err := auth.AddToken(file, "again", auth.View)
 	require.NoError(t, err)
 	rig.Until(t, func() bool { return x.ask("GET", root+"/links", "", bearing(again.Secret)).code == 200 })
-	require.Equal(t, 200, x.ask("GET", root+"/links", "", func(r *http.Request) { bearing(again.Secret)(r); r.Host = "lab.example" }).code,
+	require.Equal(t, 200, x.ask("GET", root+"/links", "",
+		func(r *http.Request) { bearing(again.Secret)(r); r.Host = "lab.example" }).code,
 		"by any name: without a token nobody gets anything")
 }
 
@@ -166,8 +171,10 @@ func TestThePageOverTLS(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, known.AppendCertsFromPEM(ca))
 	x.client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: known}
-	require.Equal(t, 200, x.ask("GET", root+"/links", "", func(r *http.Request) { r.Header.Set("Origin", strings.TrimSuffix(x.web.URL(), "/")) }).code)
-	require.Equal(t, 403, x.ask("GET", root+"/links", "", func(r *http.Request) { r.Header.Set("Origin", strings.Replace(x.web.URL(), "https", "http", 1)) }).code)
+	require.Equal(t, 200, x.ask("GET", root+"/links", "",
+		func(r *http.Request) { r.Header.Set("Origin", strings.TrimSuffix(x.web.URL(), "/")) }).code)
+	require.Equal(t, 403, x.ask("GET", root+"/links", "",
+		func(r *http.Request) { r.Header.Set("Origin", strings.Replace(x.web.URL(), "https", "http", 1)) }).code)
 	require.Contains(t, x.ask("POST", root+"/session", "", x.token).header.Get("Set-Cookie"), "Secure")
 
 	old, _ := keys(t, time.Now().AddDate(-2, 0, 0))

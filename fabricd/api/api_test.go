@@ -218,7 +218,8 @@ func TestHostsAreReadUnderTheirOldNamesAndWrittenUnderBoth(t *testing.T) {
 func TestWhateverIsSetIsHealedByAnotherClientWhenTheOneThatSetItIsGone(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
-	s := serve(t, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 20)) // what a link loses last shows at a hello
+	// what a link loses last shows at a hello
+	s := serve(t, harness.Traffic("uniform:0.2"), harness.Liveness(50*time.Millisecond, 20))
 	for _, spec := range []fault.Spec{
 		{Do: fault.VerbCut, A: "s0.0-s1.0"},
 		{Do: fault.VerbCut, A: "s0.0-s1.0", Silent: true},
@@ -361,7 +362,12 @@ func TestAllKeptEventsArriveHoweverManyThereAre(t *testing.T) {
 	testenv.Raced(t)
 	s := serve(t)
 	for range 2 * 4096 { // more than are kept
-		s.Fabric().Events().Publish(0, fabric.Event{Kind: string(fault.VerbCut), Detail: "a detail as long as that of an event with a report and more of it, again and again", Fault: &fault.Report{Target: "s0.0-s1.0"}})
+		s.Fabric().Events().Publish(0,
+			fabric.Event{
+				Kind:   string(fault.VerbCut),
+				Detail: "a detail as long as that of an event with a report and more of it, again and again",
+				Fault:  &fault.Report{Target: "s0.0-s1.0"},
+			})
 	}
 	events, err := s.dial(false).Events(t.Context(), 0)
 	require.NoError(t, err)
@@ -414,15 +420,20 @@ func TestMalformedRequestsAreAnsweredAndBreakNothing(t *testing.T) {
 	s := serve(t)
 	c, ctx := s.dial(true), t.Context()
 	for _, verb := range []string{VerbSwitch, VerbEvents, VerbApply} {
-		for _, in := range []any{nil, json.RawMessage(`[1]`), json.RawMessage(`"x"`), json.RawMessage(`{"specs":{},"switch":2,"after":-1}`)} {
+		for _, in := range []any{
+			nil, json.RawMessage(`[1]`), json.RawMessage(`"x"`),
+			json.RawMessage(`{"specs":{},"switch":2,"after":-1}`),
+		} {
 			err := askNone(ctx, c, verb, in)
 			require.ErrorIs(t, err, reply.ErrRefused)
 			require.ErrorContains(t, err, "malformed request")
 		}
 	}
 	require.ErrorContains(t, askNone(ctx, c, VerbSwitch, json.RawMessage(`{}`)), "unknown")
-	require.Error(t, json.Unmarshal([]byte(`{"specs":[{"do":"heal"}]} x`), new(ApplyRequest)), "which no client of ours can send")
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"specs":[{"do":"heal","forr":"1s"}]}`), new(ApplyRequest)), "unknown field")
+	require.Error(t, json.Unmarshal([]byte(`{"specs":[{"do":"heal"}]} x`), new(ApplyRequest)),
+		"which no client of ours can send")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"specs":[{"do":"heal","forr":"1s"}]}`), new(ApplyRequest)),
+		"unknown field")
 	require.ErrorContains(t, askNone(ctx, c, VerbFaults, json.RawMessage(`[1]`)), "malformed request")
 	out, err := c.Apply(ctx, everyVerb[0])
 	require.NoError(t, err)

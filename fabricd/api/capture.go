@@ -26,7 +26,8 @@ type CaptureInfo struct {
 func (s *Server) capture(context.Context, none) (CaptureInfo, error) {
 	tempo := s.fabric.Tempo()
 	return CaptureInfo{
-		Time: tempo.String(), Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Routing: s.info.Routing, Firmware: s.info.Routing, Version: wire.Version,
+		Time: tempo.String(), Fabric: s.info.Name, Topology: s.fabric.Topology().Spec, Routing: s.info.Routing,
+		Firmware: s.info.Routing, Version: wire.Version,
 		InMemory: s.fabric.InMemory(), Event: s.fabric.Events().Last(), Hop: s.fabric.LastHop(),
 	}, nil
 }

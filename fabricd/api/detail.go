@@ -111,7 +111,10 @@ func (w *Web) switches(*http.Request) (any, error) {
 	w.sample(func(r *fabric.Reading, sampler *fabric.Sampler) {
 		for i := range r.Switches {
 			s := &r.Switches[i]
-			out[i] = SwitchState{i, g.Switches[i].Name, s.State, s.Held, s.Blocked, counts(sampler.Stats(i)), s.Registers, f.TableVersion(weft.SwitchID(i))}
+			out[i] = SwitchState{
+				i, g.Switches[i].Name, s.State, s.Held, s.Blocked, counts(sampler.Stats(i)), s.Registers,
+				f.TableVersion(weft.SwitchID(i)),
+			}
 		}
 	})
 	return out, nil
@@ -138,8 +141,11 @@ func detail(f *fabric.Fabric, name string, table bool) (SwitchDetail, error) {
 	}
 	sn, s := f.Switch(id), g.Switches[id]
 	d := SwitchDetail{
-		SwitchState: SwitchState{int(id), s.Name, f.SwitchState(id), sn.Held, len(sn.Blocked), counts(sn.Stats), fabric.RegisterText(sn.Registers), sn.Version},
-		Digits:      s.Digits, Coord: s.Coord, Process: f.ProcessOf(id), Routing: f.RoutingOf(id),
+		SwitchState: SwitchState{
+			int(id), s.Name, f.SwitchState(id), sn.Held, len(sn.Blocked), counts(sn.Stats),
+			fabric.RegisterText(sn.Registers), sn.Version,
+		},
+		Digits: s.Digits, Coord: s.Coord, Process: f.ProcessOf(id), Routing: f.RoutingOf(id),
 		Ports: []PortView{}, Registers: []RegisterView{}, Waiting: []WaitingView{}, Discards: sn.Discards,
 	}
 	if g.Tiers > 0 {
@@ -166,8 +172,9 @@ func detail(f *fabric.Fabric, name string, table bool) (SwitchDetail, error) {
 
 func portView(f *fabric.Fabric, e weft.End, p switching.PortSnapshot) PortView {
 	v := PortView{
-		Port: int(e.Port), State: p.State.String(), Held: p.Suppressed, Sent: p.Counters.Sent, Received: p.Counters.Received, Lost: p.Lost,
-		VCs: []VCView{},
+		Port: int(e.Port), State: p.State.String(), Held: p.Suppressed, Sent: p.Counters.Sent, Received: p.Counters.Received,
+		Lost: p.Lost,
+		VCs:  []VCView{},
 	}
 	if peer, link, ok := f.Topology().Peer(e); ok {
 		v.Link, v.Peer, v.PeerPort = f.Topology().Links[link].Name, f.Topology().Name(peer.Node), int(peer.Port)
@@ -187,7 +194,8 @@ func portView(f *fabric.Fabric, e weft.End, p switching.PortSnapshot) PortView {
 func waitingView(f *fabric.Fabric, b switching.Blocked) WaitingView {
 	g := f.Topology()
 	v := WaitingView{
-		In: int(b.In), InVC: int(b.InVC), Src: g.Name(b.Header.Src.Node()), Dst: g.Name(b.Header.Dst.Node()), Seq: b.Header.Seq, For: []OutputView{},
+		In: int(b.In), InVC: int(b.InVC), Src: g.Name(b.Header.Src.Node()), Dst: g.Name(b.Header.Dst.Node()),
+		Seq: b.Header.Seq, For: []OutputView{},
 	}
 	for _, o := range b.For {
 		v.For = append(v.For, OutputView{int(o.Port), int(o.VC)})

@@ -25,7 +25,8 @@ func TestATableIsShownInAsFewLinesAsSayIt(t *testing.T) {
 	set(1, 1, 1, []tables.Hop{{Port: 0, VC: 1}})
 	set(1, 2, 0, []tables.Hop{{Port: 1, VC: stay}}, nil, []tables.Hop{{Port: weft.NoPort}})
 	lines := func(d weft.NICID, path uint16) []ForwardingView { return linesFor(lft, 0, d, path, 2, "n") }
-	require.Equal(t, []ForwardingView{{Dst: "n", Port: 1, VC: -1, Or: []OutputView{{0, -1}}}}, lines(0, 0), "alike everywhere")
+	require.Equal(t, []ForwardingView{{Dst: "n", Port: 1, VC: -1, Or: []OutputView{{0, -1}}}}, lines(0, 0),
+		"alike everywhere")
 	require.Equal(t, []ForwardingView{
 		{Dst: "n", Path: 1, InVC: new(0), Port: 1, VC: 0}, {Dst: "n", Path: 1, InVC: new(1), Port: 0, VC: 1},
 	}, lines(1, 1), "alike within a layer")

@@ -13,12 +13,14 @@ func TestTheHistoryIsBoundedAndHoldsRates(t *testing.T) {
 	var h history
 	for i := range maxPoints + 5 {
 		h.add(Sample{
-			At: float64(i) / 2, InjectedRate: 7, InFlight: 3, Lost: uint64(10 * i), Rerouted: uint64(i), Latency: fabric.Latency{P50: 1, P99: 2},
+			At: float64(i) / 2, InjectedRate: 7, InFlight: 3, Lost: uint64(10 * i), Rerouted: uint64(i),
+			Latency: fabric.Latency{P50: 1, P99: 2},
 		}, 4)
 	}
 	all := h.since(-1)
 	require.Len(t, all, maxPoints)
-	require.Equal(t, Point{At: 302, Injected: 7, Refused: 4, Lost: 20, Rerouted: 2, InFlight: 3, P50: 1, P99: 2}, all[maxPoints-1])
+	require.Equal(t, Point{At: 302, Injected: 7, Refused: 4, Lost: 20, Rerouted: 2, InFlight: 3, P50: 1, P99: 2},
+		all[maxPoints-1])
 	require.Equal(t, all[maxPoints-2:], h.since(301))
 	require.Empty(t, h.since(302))
 }

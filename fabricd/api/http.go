@@ -95,7 +95,8 @@ func listenError(address string, err error) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		why = plain.Errorf([]error{err}, "another process has this port")
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		why = plain.Errorf([]error{err}, "this machine has no address %s: give one of its own, or 0.0.0.0 for all that it has",
+		why = plain.Errorf([]error{err},
+			"this machine has no address %s: give one of its own, or 0.0.0.0 for all that it has",
 			host)
 	case errors.Is(err, syscall.EACCES):
 		why = plain.Errorf([]error{err}, "this user may not listen on port %s: give one from 1024", port)
@@ -128,7 +129,8 @@ func NewWeb(address string, c WebConfig) (*Web, error) {
 	}
 	w := &Web{
 		WebConfig: c, token: rand.Text(), listen: l, conns: &conns{Listener: l}, host: host, certificate: cert,
-		busy: newPlaces(maxBusy), orders: newPlaces(maxOrders), held: shares{limit: maxHeld}, watching: shares{limit: maxWatching},
+		busy: newPlaces(maxBusy), orders: newPlaces(maxOrders), held: shares{limit: maxHeld},
+		watching: shares{limit: maxWatching},
 	}
 	w.listing = c.Server.listing
 	w.handler = withBusyConn(w.guard(w.mux()))
@@ -187,7 +189,8 @@ func (w *Web) Run(ctx context.Context) error {
 	}
 	listen := net.Listener(w.conns)
 	if w.certificate != nil { // over HTTP/1.1: with HTTP/2 the bound of connections would not bound requests
-		listen = tls.NewListener(listen, &tls.Config{GetCertificate: w.certificate.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+		listen = tls.NewListener(listen,
+			&tls.Config{GetCertificate: w.certificate.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 	}
 	var looking sync.WaitGroup
 	defer looking.Wait()
@@ -218,15 +221,20 @@ func (w *Web) guard(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		if w.Loopback() && !w.ours(r.Host) { // elsewhere a name that somebody else has lead here gets nothing without a token
-			refuse(out, http.StatusForbidden, fmt.Errorf("host %q is not that of this server: use %s, or the address it listens on", nearest.Clip(r.Host), w.URL()))
+			refuse(out, http.StatusForbidden,
+				fmt.Errorf("host %q is not that of this server: use %s, or the address it listens on", nearest.Clip(r.Host),
+					w.URL()))
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && !w.sameOrigin(origin, r.Host) && !w.known(r) {
-			refuse(out, http.StatusForbidden, fmt.Errorf("a page of %s may not use this fabric without its token: take the address that fabricd up has printed", nearest.Clip(origin)))
+			refuse(out, http.StatusForbidden,
+				fmt.Errorf("a page of %s may not use this fabric without its token: take the address that fabricd up has printed",
+					nearest.Clip(origin)))
 			return
 		}
 		if embedded(r) && !w.known(r) {
-			refuse(out, http.StatusForbidden, errors.New("a page of somebody else may not embed what is here, nor keep a viewer's place: open the address that fabricd up has printed"))
+			refuse(out, http.StatusForbidden, errors.New("a page of somebody else may not embed what is here, nor keep a "+
+				"viewer's place: open the address that fabricd up has printed"))
 			return
 		}
 		next.ServeHTTP(out, r)

@@ -112,7 +112,8 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		}
 	}
 	for origin, code := range map[string]int{
-		"http://127.0.0.1:" + port: 200, "https://127.0.0.1:" + port: 403, "http://127.0.0.1:1": 403, "http://evil.example": 403, "null": 403,
+		"http://127.0.0.1:" + port: 200, "https://127.0.0.1:" + port: 403, "http://127.0.0.1:1": 403,
+		"http://evil.example": 403, "null": 403,
 	} {
 		a := x.ask("GET", root+"/links", "", func(r *http.Request) { r.Header.Set("Origin", origin) })
 		require.Equal(t, code, a.code, origin)
@@ -120,7 +121,9 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		a = x.ask("POST", root+"/heal", "", func(r *http.Request) { r.Header.Set("Origin", origin); x.token(r) })
 		require.Equal(t, 200, a.code, "whoever has the token may: %s", origin)
 	}
-	require.Contains(t, refusal(t, x.ask("POST", root+"/heal", "", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }), 403), "evil.example")
+	require.Contains(t, refusal(t,
+		x.ask("POST", root+"/heal", "", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }), 403),
+		"evil.example")
 	for fetch, code := range map[[2]string]int{
 		{"cross-site", "image"}: 403, {"same-site", "iframe"}: 403, {"cross-site", "empty"}: 403,
 		{"cross-site", "document"}: 200, {"same-origin", "empty"}: 200, {"none", "document"}: 200,
@@ -130,7 +133,8 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 			r.Header.Set("Sec-Fetch-Dest", fetch[1])
 		}
 		require.Equal(t, code, x.ask("GET", root+"/links", "", edit).code, fetch)
-		require.Equal(t, 200, x.ask("GET", root+"/links", "", func(r *http.Request) { edit(r); x.token(r) }).code, "whoever has the token may")
+		require.Equal(t, 200, x.ask("GET", root+"/links", "", func(r *http.Request) { edit(r); x.token(r) }).code,
+			"whoever has the token may")
 	}
 }
 
@@ -154,14 +158,26 @@ func TestWhatCannotBeDoneSaysWhy(t *testing.T) {
 		{"GET /links/s0.0-s1.0/cut", ``, 405, "expected POST"},
 		{"DELETE /links/s0.0-s1.0", ``, 405, "expected GET"},
 		{"POST /stream", ``, 405, "expected GET"},
-		{"POST /links/s0.0-s1.0/cut", `{"slient":true}`, 400, `malformed request: unknown field "slient": did you mean "silent"? known: direction, for, silent`},
-		{"POST /links/s0.0-s1.0/flap", `{"flap":{}}`, 400, `unknown field "flap": known: count, direction, duty, for, jitter, period, silent`},
-		{"POST /apply", `{"specs":[{"do":"impair","a":"s0.0-s1.0","impair":{"los":"1%"}}]}`, 400, `unknown field "los": did you mean "loss"? known: delay, jitter, loss, rate`},
+		{
+			"POST /links/s0.0-s1.0/cut", `{"slient":true}`, 400,
+			`malformed request: unknown field "slient": did you mean "silent"? known: direction, for, silent`,
+		},
+		{
+			"POST /links/s0.0-s1.0/flap", `{"flap":{}}`, 400,
+			`unknown field "flap": known: count, direction, duty, for, jitter, period, silent`,
+		},
+		{
+			"POST /apply", `{"specs":[{"do":"impair","a":"s0.0-s1.0","impair":{"los":"1%"}}]}`, 400,
+			`unknown field "los": did you mean "loss"? known: delay, jitter, loss, rate`,
+		},
 		{"POST /heal", `{"all":true}`, 400, `unknown field "all": known: none`},
 		{"POST /links/s0.0-s1.0/cut", `{"silent":true`, 400, "malformed request: the JSON ends too early"},
 		{"POST /links/s0.0-s1.0/cut", `{} {}`, 400, "more follows"},
 		{"POST /links/s0.0-s1.0/cut", `[]`, 400, "malformed request: a JSON array instead of an object"},
-		{"POST /links/s0.0-s1.0/cut", `{"silent":"yes"}`, 400, "malformed request: silent cannot be a JSON string: expected true or false"},
+		{
+			"POST /links/s0.0-s1.0/cut", `{"silent":"yes"}`, 400,
+			"malformed request: silent cannot be a JSON string: expected true or false",
+		},
 		{"POST /links/s0.0-s1.0/cut", `{"direction":"form"}`, 400, `did you mean "from"?`},
 		{"POST /links/s0.0-s1.0/cut", `{"for":3}`, 400, "its unit is missing"},
 		{"POST /links/s0.0-s1.0/flap", ``, 400, "flap without a period"},
@@ -232,7 +248,8 @@ func TestABurstOfRequestsIsBoundedAndTheFabricUnharmed(t *testing.T) {
 	for range clients {
 		wg.Go(func() {
 			for n := next.Add(1); n <= int64(requests); n = next.Add(1) {
-				r, _ := http.NewRequestWithContext(t.Context(), "GET", strings.TrimSuffix(x.web.URL(), "/")+root+paths[int(n)%len(paths)], nil)
+				r, _ := http.NewRequestWithContext(t.Context(), "GET",
+					strings.TrimSuffix(x.web.URL(), "/")+root+paths[int(n)%len(paths)], nil)
 				x.token(r) // of one client: others have their own bounds
 				answer, err := x.client.Do(r)
 				if err != nil {
@@ -326,7 +343,8 @@ func TestAnOrderThatWaitsKeepsNobodyFromLooking(t *testing.T) {
 	x := serveWeb(t, harness.Liveness(time.Second, 20))
 	s, st := x.stream(""), State{}
 	s.until(&st, func(*State) bool { return true })
-	_, err := x.Fabric().Apply(t.Context(), everyVerb[0], fault.Spec{Do: fault.VerbImpair, A: "s0.0-s1.0", Impair: &fault.Impair{Delay: new(fault.Duration(time.Hour))}})
+	_, err := x.Fabric().Apply(t.Context(), everyVerb[0],
+		fault.Spec{Do: fault.VerbImpair, A: "s0.0-s1.0", Impair: &fault.Impair{Delay: new(fault.Duration(time.Hour))}})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup

@@ -124,7 +124,8 @@ func (s *Server) unfit(e subnet.Entry) error {
 	return err
 }
 
-// made makes a firmware by name, and keeps the latest: a roll-out asks for the same again and again.
+// made makes a firmware by name, and keeps the latest: a roll-out asks for the same again and
+// again.
 func (s *Server) made(ctx context.Context, routing string) (switching.Firmware, error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()

@@ -66,8 +66,8 @@ func TestTheStreamTellsWhichSwitchesRunAnotherFirmware(t *testing.T) {
 	runs("s1.1", "", 0, "adaptive-switch") // the fabric's again
 }
 
-// A module comes along by HTTP as by linkmon, also one that is larger than other orders may be, and is
-// taken for no other than it is.
+// A module comes along by HTTP as by linkmon, also one that is larger than other orders may be, and
+// is taken for no other than it is.
 func TestAModuleIsLoadedByHTTP(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, modules.Add())

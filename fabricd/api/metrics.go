@@ -19,7 +19,8 @@ import (
 // series than the fabric has parts.
 func (w *Web) metrics() http.Handler {
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(metrics{w}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(metrics{w}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
 }
 
@@ -36,31 +37,38 @@ func metric(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	linkUp     = metric("link_up", "1 when both ends take the link for up.", "link")
-	linkSent   = metric("link_sent_packets_total", "Packets sent on one direction of a link; a to b or b to a of the topology.", "link", "direction")
-	linkQueued = metric("link_queued_packets", "Packets in the output queues of the end that sends in this direction.", "link", "direction")
-	linkLost   = metric("link_lost_packets_total", "Packets lost on the link or queued for it when it died.", "link")
-	links      = metric("links", "Links by state.", "state")
-	offered    = metric("offered_packets_per_second",
+	linkUp   = metric("link_up", "1 when both ends take the link for up.", "link")
+	linkSent = metric("link_sent_packets_total",
+		"Packets sent on one direction of a link; a to b or b to a of the topology.", "link", "direction")
+	linkQueued = metric("link_queued_packets", "Packets in the output queues of the end that sends in this direction.",
+		"link", "direction")
+	linkLost = metric("link_lost_packets_total", "Packets lost on the link or queued for it when it died.", "link")
+	links    = metric("links", "Links by state.", "state")
+	offered  = metric("offered_packets_per_second",
 		"Packets generated in the last second, those that found a send queue full included.")
-	timeFactor = metric("time_factor", "How fast the clock of the fabric goes, compared with that of the machine; 0: links are not paced, so no factor applies.")
-	late       = metric("late_ratio",
+	timeFactor = metric("time_factor", "How fast the clock of the fabric goes, compared with that of the machine; 0: "+
+		"links are not paced, so no factor applies.")
+	late = metric("late_ratio",
 		"How late packets come because of the machine, as a share of the time they take on a link, and more where they "+
 			"wait for their links; too late above 0.5.")
 	overloaded = metric("overloaded", "1 while more is offered than carried.")
 	deadlocked = metric("deadlocked", "1 while packets wait for each other for ever.")
-	waits      = metric("waiting_seconds", "How long the packet has waited that waits longest in a switch; 0: none waits for a second, or for a deadlock.")
-	switches   = metric("switches", "Switches by state.", "state")
+	waits      = metric("waiting_seconds",
+		"How long the packet has waited that waits longest in a switch; 0: none waits for a second, or for a deadlock.")
+	switches = metric("switches", "Switches by state.", "state")
 
 	switchHeld      = metric("switch_held_packets", "Packets inside.", "switch")
 	switchBlocked   = metric("switch_blocked_packets", "Packets inside that wait for room.", "switch")
 	switchForwarded = metric("switch_forwarded_packets_total", "Packets that left by a link.", "switch")
-	switchRerouted  = metric("switch_rerouted_packets_total", "Decisions to go another way because of a fault, U-turns included.", "switch")
+	switchRerouted  = metric("switch_rerouted_packets_total",
+		"Decisions to go another way because of a fault, U-turns included.", "switch")
 	switchUTurns    = metric("switch_u_turns_total", "Packets sent back where they came from.", "switch")
 	switchDiscarded = metric("switch_discarded_packets_total", "Packets ended by a rule.", "switch")
-	switchLost      = metric("switch_lost_packets_total", "Packets lost inside: queued for a dead link, or in a crash.", "switch", "where")
+	switchLost      = metric("switch_lost_packets_total", "Packets lost inside: queued for a dead link, or in a crash.",
+		"switch", "where")
 
-	vcQueued  = metric("vc_queued_packets", "Packets in the queues of a virtual channel, over all ports of the switch.", "switch", "vc", "queue")
+	vcQueued = metric("vc_queued_packets", "Packets in the queues of a virtual channel, over all ports of the switch.",
+		"switch", "vc", "queue")
 	vcCredits = metric("vc_credits", "Packets that neighbours can take, over all ports of the switch.", "switch", "vc")
 	vcStalls  = metric("vc_stalls_total", "How often a packet began to wait, by reason.", "switch", "vc", "reason")
 
@@ -73,16 +81,20 @@ var (
 	ledgerInjected = metric("ledger_injected_packets_total", "Packets injected.")
 	ledgerEnded    = metric("ledger_ended_packets_total", "Packets that have ended, by account.", "account")
 	ledgerInFlight = metric("ledger_in_flight_packets", "Packets in flight, by where they are.", "where")
-	latency        = metric("latency_seconds", "Latency of all packets delivered so far, a second old at most; quantile 1 is the longest.")
+	latency        = metric("latency_seconds",
+		"Latency of all packets delivered so far, a second old at most; quantile 1 is the longest.")
 
 	faultsBegun = metric("faults_total", "Fault reports begun, by kind.", "kind")
 	faultsOpen  = metric("faults_open", "Faults that last, or whose effects are still counted, by kind.", "kind")
-	faultsLost  = metric("faults_lost_packets_total", "Packets lost to faults, of the reports that are kept, by kind.", "kind")
+	faultsLost  = metric("faults_lost_packets_total", "Packets lost to faults, of the reports that are kept, by kind.",
+		"kind")
 
 	reconfigurations = metric("reconfigurations_total", "Rounds of the subnet manager, by what became of them.", "outcome")
-	phases           = metric("reconfiguration_phase_seconds", "How long the phases of a round of the subnet manager took.", "phase")
-	tableVersion     = metric("switch_table_version", "Version of the tables that a switch forwards by; 1 from the start.", "switch")
-	nicsHeld         = metric("nics_held", "1 while NICs inject nothing because tables are replaced in an empty fabric.")
+	phases           = metric("reconfiguration_phase_seconds",
+		"How long the phases of a round of the subnet manager took.", "phase")
+	tableVersion = metric("switch_table_version", "Version of the tables that a switch forwards by; 1 from the start.",
+		"switch")
+	nicsHeld = metric("nics_held", "1 while NICs inject nothing because tables are replaced in an empty fabric.")
 )
 
 // Describe implements [prometheus.Collector].

@@ -61,7 +61,10 @@ func TestMetricsTellOfTheSubnetManager(t *testing.T) {
 	x := serveWeb(t)
 	f := x.Fabric()
 	f.HoldNICs()
-	r := fabric.Round{Began: weft.Second, Computed: weft.Second + 3*weft.Millisecond, InForce: weft.Second + 10*weft.Millisecond}
+	r := fabric.Round{
+		Began: weft.Second, Computed: weft.Second + 3*weft.Millisecond,
+		InForce: weft.Second + 10*weft.Millisecond,
+	}
 	f.Reconfigured(r)
 	r.Static, r.Drain = true, 5*weft.Millisecond
 	f.Reconfigured(r)

@@ -43,11 +43,13 @@ func (m *movesTo) move(ctx context.Context, sw, host string) (fabric.Moved, erro
 	case m.err != nil:
 		return fabric.Moved{}, m.err
 	case sw != "s1.1":
-		return fabric.Moved{}, fmt.Errorf("%w: %w", fabric.ErrUnknown, document.Unknown("switch", sw, []string{"s1.0", "s1.1"}))
+		return fabric.Moved{}, fmt.Errorf("%w: %w", fabric.ErrUnknown,
+			document.Unknown("switch", sw, []string{"s1.0", "s1.1"}))
 	case host == "":
 		host = "east"
 	case host != "east" && host != "west":
-		return fabric.Moved{}, fmt.Errorf("%w: %w", fabric.ErrUnknown, document.Unknown("host", host, []string{"east", "west"}))
+		return fabric.Moved{}, fmt.Errorf("%w: %w", fabric.ErrUnknown,
+			document.Unknown("host", host, []string{"east", "west"}))
 	}
 	moved := fabric.Moved{Switch: sw, From: m.at, To: host, Changed: m.at != host}
 	if moved.Changed {
@@ -113,7 +115,8 @@ func TestAMoveThatCannotBeSaysWhy(t *testing.T) {
 		require.ErrorIs(t, err, reply.ErrRefused, request)
 		require.ErrorContains(t, err, want, request)
 	}
-	require.Equal(t, "east", moves.refuse(errors.New("switch s1.1 cannot move: host west does not answer")), "nothing has moved")
+	require.Equal(t, "east", moves.refuse(errors.New("switch s1.1 cannot move: host west does not answer")),
+		"nothing has moved")
 	_, err := c.Move(t.Context(), "s1.1", "west")
 	require.ErrorContains(t, err, "host west does not answer")
 }
@@ -122,8 +125,10 @@ func TestASwitchMovesOverHTTP(t *testing.T) {
 	t.Parallel()
 	x := serveWeb(t)
 	moves := x.moving()
-	require.JSONEq(t, `{"switch":"s1.1","from":"east","to":"west","packets":5,"changed":true}`, x.order("/switches/s1.1/move", `{"host":"west"}`).body)
-	require.JSONEq(t, `{"switch":"s1.1","from":"west","to":"east","packets":5,"changed":true}`, x.order("/switches/s1.1/move", ``).body)
+	require.JSONEq(t, `{"switch":"s1.1","from":"east","to":"west","packets":5,"changed":true}`,
+		x.order("/switches/s1.1/move", `{"host":"west"}`).body)
+	require.JSONEq(t, `{"switch":"s1.1","from":"west","to":"east","packets":5,"changed":true}`,
+		x.order("/switches/s1.1/move", ``).body)
 	for _, c := range []struct {
 		sw, body string
 		code     int
@@ -140,5 +145,6 @@ func TestASwitchMovesOverHTTP(t *testing.T) {
 	}
 	require.Len(t, moves.requests(), 3, "of those that cannot be, one had a host of no fabric")
 	moves.refuse(errors.New("switch s1.1 cannot move: host west does not answer"))
-	require.Contains(t, refusal(t, x.ask("POST", root+"/switches/s1.1/move", `{"host":"west"}`, x.token), http.StatusServiceUnavailable), "host west does not answer")
+	require.Contains(t, refusal(t, x.ask("POST", root+"/switches/s1.1/move", `{"host":"west"}`, x.token),
+		http.StatusServiceUnavailable), "host west does not answer")
 }

@@ -39,13 +39,18 @@ func describe(routes []route, strict bool) object {
 	}
 	paths["/metrics"] = object{"get": object{
 		"summary": "What there is to measure, for Prometheus.", "operationId": "getMetrics",
-		"responses": object{"200": object{"description": "Metrics as text.", "content": object{"text/plain": object{"schema": object{"type": "string"}}}}},
+		"responses": object{"200": object{
+			"description": "Metrics as text.",
+			"content":     object{"text/plain": object{"schema": object{"type": "string"}}},
+		}},
 	}}
 	return object{
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Weft", "version": "1", "license": object{"name": "see LICENSE"},
-			"description": "Look at a running fabric and act on it. On the loopback looking needs nothing, elsewhere a token; orders need one that may operate: that of the run, which follows #token= in the address that fabricd up prints, or one made with fabricd auth token.",
+			"description": "Look at a running fabric and act on it. On the loopback looking needs nothing, elsewhere a token; " +
+				"orders need one that may operate: that of the run, which follows #token= in the address that fabricd up prints, " +
+				"or one made with fabricd auth token.",
 		},
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
 		"paths":             paths,
@@ -71,15 +76,17 @@ func (d *description) operation(r route) object {
 		if strings.HasPrefix(r.path, "/switches") {
 			what = "The name of a switch, as s1.03."
 		}
-		parameters = append(parameters, object{"name": "id", "in": "path", "required": true, "description": what, "schema": object{"type": "string"}})
+		parameters = append(parameters,
+			object{"name": "id", "in": "path", "required": true, "description": what, "schema": object{"type": "string"}})
 	}
 	for _, q := range r.query {
 		parameters = append(parameters, object{"name": q.name, "in": "query", "description": q.does, "schema": q.schema})
 	}
 	if r.path == "/stream" {
 		parameters = append(parameters, object{
-			"name": "Last-Event-ID", "in": "header", "description": "The id of the last event that was read: the stream goes on after it if it can.",
-			"schema": object{"type": "string"},
+			"name": "Last-Event-ID", "in": "header",
+			"description": "The id of the last event that was read: the stream goes on after it if it can.",
+			"schema":      object{"type": "string"},
 		})
 	}
 	if parameters != nil {
@@ -93,7 +100,8 @@ func (d *description) operation(r route) object {
 	case r.out != nil:
 		ok["content"] = jsonOf(d.schema(r.out, !d.strict))
 	case r.path == "/stream":
-		ok["description"] = "Events named frame, the data of each a Frame, the id its place in the stream. The first is a snapshot, the others say what has changed; another snapshot comes after a gap."
+		ok["description"] = "Events named frame, the data of each a Frame, the id its place in the stream. The first is a " +
+			"snapshot, the others say what has changed; another snapshot comes after a gap."
 		ok["content"] = object{"text/event-stream": object{"schema": object{"$ref": "#/components/schemas/Frame"}}}
 	default:
 		ok["content"] = jsonOf(object{"type": "object"})
@@ -111,7 +119,10 @@ func (d *description) operation(r route) object {
 		codes = append(codes, http.StatusRequestEntityTooLarge)
 	}
 	for _, c := range codes {
-		responses[strconv.Itoa(c)] = object{"description": http.StatusText(c), "content": jsonOf(object{"$ref": "#/components/schemas/Problem"})}
+		responses[strconv.Itoa(c)] = object{
+			"description": http.StatusText(c),
+			"content":     jsonOf(object{"$ref": "#/components/schemas/Problem"}),
+		}
 	}
 	op["responses"] = responses
 	return op
@@ -127,12 +138,16 @@ func operationID(r route) string {
 			words = append(words, strings.ToUpper(word[:1])+word[1:])
 		}
 	}
-	return strings.ToLower(r.method) + strings.Join(words, "") + map[bool]string{true: "ById"}[strings.HasSuffix(r.path, "{id}")]
+	return strings.ToLower(r.method) + strings.Join(words, "") +
+		map[bool]string{true: "ById"}[strings.HasSuffix(r.path, "{id}")]
 }
 
 // schema is that of v's type, by reference to the components that it adds.
 func (d *description) schema(v any, more bool) any {
-	s := document.Reflect(&jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: more, Mapper: asText, Namer: d.typeName}, v)
+	s := document.Reflect(&jsonschema.Reflector{
+		Anonymous: true, AllowAdditionalProperties: more, Mapper: asText,
+		Namer: d.typeName,
+	}, v)
 	s.Version = ""
 	data, err := json.Marshal(s)
 	if err != nil {

@@ -64,7 +64,8 @@ func TestAnswersAreWhatTheDescriptionSays(t *testing.T) {
 	}
 	stream := x.stream("")
 	for _, o := range everyOrder {
-		path := strings.NewReplacer("s0.0-s1.0", "{id}", "s0.0-s1.1", "{id}", "s0.1-s1.0", "{id}", "s1.1", "{id}").Replace(o.path)
+		path := strings.NewReplacer("s0.0-s1.0", "{id}", "s0.0-s1.1", "{id}", "s0.1-s1.0", "{id}", "s1.1",
+			"{id}").Replace(o.path)
 		if o.body != "" {
 			valid(pointer("paths", root+path, "post", "requestBody", "content", "application/json", "schema"), o.body)
 		}
@@ -157,7 +158,10 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 func TestTheListingOfEveryKindOfTopologyIsAsDescribed(t *testing.T) {
 	t.Parallel()
 	_, schema := compiled(t, serveWeb(t))
-	for _, spec := range []string{"kary-ntree:2,3", "mport-tree:4,2", "leaf-spine:2,3,4", "mesh:3x3", "torus:4x4x2", "ring:5", "irregular:8,12,1"} {
+	for _, spec := range []string{
+		"kary-ntree:2,3", "mport-tree:4,2", "leaf-spine:2,3,4", "mesh:3x3", "torus:4x4x2",
+		"ring:5", "irregular:8,12,1",
+	} {
 		g := topologytest.Parse(t, spec)
 		data, err := listing(g, newGrouping(g, placement.Pods(g)))
 		require.NoError(t, err)

@@ -59,7 +59,10 @@ func (o ImpairOrder) spec() (fault.Spec, error) {
 		if o.Impair != (fault.Impair{}) || o.For != 0 {
 			return s, fmt.Errorf("clear with figures: to end what a link suffers give clear alone, or with a direction")
 		}
-		s.Impair = &fault.Impair{Loss: new(fault.Percent(0)), Delay: new(fault.Duration(0)), Jitter: new(fault.Duration(0)), Rate: new(fault.Rate(0))}
+		s.Impair = &fault.Impair{
+			Loss: new(fault.Percent(0)), Delay: new(fault.Duration(0)), Jitter: new(fault.Duration(0)),
+			Rate: new(fault.Rate(0)),
+		}
 	}
 	return s, nil
 }

@@ -57,7 +57,8 @@ func (j *join) add(p Frame) (f Frame, whole bool, err error) {
 	if p.Page != j.next || p.Page > 0 && (p.Run != j.f.Run || p.Seq != j.f.Seq || p.Pages != j.f.Pages) {
 		want := j.next
 		j.next = 0
-		return f, false, fmt.Errorf("page %d of %d of frame %d, where page %d was expected: pages are missing", p.Page, p.Pages, p.Seq, want)
+		return f, false, fmt.Errorf("page %d of %d of frame %d, where page %d was expected: pages are missing", p.Page,
+			p.Pages, p.Seq, want)
 	}
 	if p.Page == 0 {
 		j.f = p

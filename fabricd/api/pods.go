@@ -84,7 +84,10 @@ func group(g *topology.Graph) *grouping {
 
 func newGrouping(g *topology.Graph, pods []placement.Pod) *grouping {
 	n := len(g.Links)
-	o := &grouping{podOf: make([]int, len(g.Switches)), ends: make([][2]int, n), forward: make([]bool, n), bundle: make([]int, n)}
+	o := &grouping{
+		podOf: make([]int, len(g.Switches)), ends: make([][2]int, n), forward: make([]bool, n),
+		bundle: make([]int, n),
+	}
 	for i, p := range pods {
 		t := TopologyPod{ID: p.Name}
 		for _, s := range p.Switches {
@@ -213,7 +216,8 @@ func (p *podSums) add(d *Frame, links []LinkView, switches []SwitchView, discard
 		if l.State == fabric.LinkUp {
 			up = 1
 		}
-		if up == 0 || l.CutAB != "" || l.CutBA != "" || l.Flapping || l.HeldA || l.HeldB || l.SuffersAB != "" || l.SuffersBA != "" {
+		if up == 0 || l.CutAB != "" || l.CutBA != "" || l.Flapping || l.HeldA || l.HeldB || l.SuffersAB != "" ||
+			l.SuffersBA != "" {
 			wrong = 1
 		}
 		k := p.bundle[i]
@@ -231,7 +235,8 @@ func (p *podSums) add(d *Frame, links []LinkView, switches []SwitchView, discard
 		if !p.forward[i] {
 			ab, ba = 1, 0
 		}
-		v.RateAB, v.RateBA, v.LoadAB, v.LoadBA = v.RateAB+rates[ab], v.RateBA+rates[ba], v.LoadAB+loads[ab], v.LoadBA+loads[ba]
+		v.RateAB, v.RateBA, v.LoadAB, v.LoadBA = v.RateAB+rates[ab], v.RateBA+rates[ba], v.LoadAB+loads[ab],
+			v.LoadBA+loads[ba]
 	}
 	for i := range switches {
 		s, v := &switches[i], &p.now[p.podOf[i]]
@@ -278,11 +283,13 @@ func steady(a, b float64) bool {
 }
 
 func podChanged(v, old PodView) bool {
-	if !steady(v.Load, old.Load) || !steady(v.Most, old.Most) || !near(v.Rerouted, old.Rerouted) || !near(v.UTurns, old.UTurns) ||
+	if !steady(v.Load, old.Load) || !steady(v.Most, old.Most) || !near(v.Rerouted, old.Rerouted) ||
+		!near(v.UTurns, old.UTurns) ||
 		!near(float64(v.Held), float64(old.Held)) || !near(float64(v.Blocked), float64(old.Blocked)) {
 		return true
 	}
-	v.Load, v.Most, v.Rerouted, v.UTurns, v.Held, v.Blocked = old.Load, old.Most, old.Rerouted, old.UTurns, old.Held, old.Blocked
+	v.Load, v.Most, v.Rerouted, v.UTurns, v.Held, v.Blocked = old.Load, old.Most, old.Rerouted, old.UTurns, old.Held,
+		old.Blocked
 	return v != old
 }
 

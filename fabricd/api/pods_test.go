@@ -17,7 +17,8 @@ import (
 
 func TestOnlyLargeFabricsHavePods(t *testing.T) {
 	for spec, want := range map[string]bool{
-		"kary-ntree:4,3": false, "mport-tree:16,3": false, "mport-tree:36,2": false, "torus:8x8x8": false, "mport-tree:24,3": true, "mport-tree:36,3": true,
+		"kary-ntree:4,3": false, "mport-tree:16,3": false, "mport-tree:36,2": false, "torus:8x8x8": false,
+		"mport-tree:24,3": true, "mport-tree:36,3": true,
 	} {
 		g := topologytest.Parse(t, spec)
 		require.Equal(t, want, group(g) != nil, spec)
@@ -102,8 +103,19 @@ func TestAViewerOfPodsIsToldOfTheRestInSum(t *testing.T) {
 	f = nextOf(t, none)
 	require.Empty(t, f.Links)
 	require.Empty(t, f.Switches)
-	require.Equal(t, []PodView{{I: 0, LinksUp: 4}, {I: 1, LinksUp: 3, Faults: 1}, {I: 2, LinksUp: 4}, {I: 3, LinksUp: 4}, {I: 4}}, f.Pods)
-	require.Equal(t, []BundleView{{I: 0, LinksUp: 4}, {I: 1, LinksUp: 3, Faults: 1}, {I: 2, LinksUp: 4}, {I: 3, LinksUp: 4}}, f.Bundles)
+	require.Equal(t, []PodView{
+		{I: 0, LinksUp: 4},
+		{I: 1, LinksUp: 3, Faults: 1},
+		{I: 2, LinksUp: 4},
+		{I: 3, LinksUp: 4},
+		{I: 4},
+	}, f.Pods)
+	require.Equal(t, []BundleView{
+		{I: 0, LinksUp: 4},
+		{I: 1, LinksUp: 3, Faults: 1},
+		{I: 2, LinksUp: 4},
+		{I: 3, LinksUp: 4},
+	}, f.Bundles)
 
 	f = nextOf(t, some)
 	require.Len(t, f.Pods, 5)
@@ -148,7 +160,10 @@ func TestRatesOfBundlesAreThoseOfTheirLinks(t *testing.T) {
 	links, switches := make([]LinkView, len(g.Links)), make([]SwitchView, len(g.Switches))
 	var down, up float64
 	for i, l := range g.Links {
-		links[i] = LinkView{I: i, State: fabric.LinkUp, RateAB: float64(i), RateBA: 100 + float64(i), LoadAB: 0.1, LoadBA: 0.3}
+		links[i] = LinkView{
+			I: i, State: fabric.LinkUp, RateAB: float64(i), RateBA: 100 + float64(i), LoadAB: 0.1,
+			LoadBA: 0.3,
+		}
 		if l.BetweenSwitches() && o.podOf[l.B.Node.Index] == 0 {
 			down, up = down+float64(i), up+100+float64(i)
 		}
@@ -158,7 +173,8 @@ func TestRatesOfBundlesAreThoseOfTheirLinks(t *testing.T) {
 	}
 	var d Frame
 	p.add(&d, links, switches, func(i int) uint64 { return uint64(i) })
-	require.Equal(t, BundleView{LinksUp: 4, RateAB: up, RateBA: down, LoadAB: 0.3, LoadBA: 0.1}, d.Bundles[0], "pods come before what is above them")
+	require.Equal(t, BundleView{LinksUp: 4, RateAB: up, RateBA: down, LoadAB: 0.3, LoadBA: 0.1}, d.Bundles[0],
+		"pods come before what is above them")
 	require.Equal(t, PodView{LinksUp: 4, Load: 0.2, Most: 0.3, Held: 2, Blocked: 1, Discarded: 4}, d.Pods[0])
 	d = Frame{}
 	links[0].LoadAB += 0.01

@@ -14,8 +14,8 @@ import (
 // VerbPrograms asks what programs do that have NICs of the fabric. It is answered with [Programs].
 const VerbPrograms = "get.programs"
 
-// Programs are what programs do that have NICs of the fabric, on all its hosts. Times and rates are by the
-// clock of the fabric, unless they say otherwise.
+// Programs are what programs do that have NICs of the fabric, on all its hosts. Times and rates are
+// by the clock of the fabric, unless they say otherwise.
 type Programs struct {
 	At          float64             `json:"at" jsonschema_description:"Seconds since the fabric started."`
 	NICs        []ProgramNIC        `json:"nics" jsonschema_description:"Those that programs have now, by number."`

@@ -38,7 +38,10 @@ func TestProgramsOfAllHostsAreToldTogether(t *testing.T) {
 			oneSide("n10", "10.64.0.3:81", "10.1.1.1:9", "", 9, false),                 // to no NIC
 			oneSide("n10", "10.64.0.3:80", "10.64.0.1:4000", "server-before", 5, true), // the same ports before
 		},
-		Rates: []report.Rate{{NIC: "n10", Program: "b", Unit: "steps/s", Silent: weft.Second, Points: []report.Point{{At: 2 * weft.Second, Value: 1.5, After: 3 * weft.Second}}}},
+		Rates: []report.Rate{{
+			NIC: "n10", Program: "b", Unit: "steps/s", Silent: weft.Second,
+			Points: []report.Point{{At: 2 * weft.Second, Value: 1.5, After: 3 * weft.Second}},
+		}},
 	}
 	two := report.Report{
 		NICs: []report.NIC{{NIC: "n00"}},
@@ -48,7 +51,10 @@ func TestProgramsOfAllHostsAreToldTogether(t *testing.T) {
 			oneSide("n00", "[fd77:6566:74::1]:22", "[fd77:6566:74::2]:23", "alone", 8, true),
 		},
 		Omitted: 2,
-		Rates:   []report.Rate{{NIC: "n00", Program: "a", Unit: "steps/s", Ended: true, Points: []report.Point{{At: weft.Second, Value: 1}}}},
+		Rates: []report.Rate{{
+			NIC: "n00", Program: "a", Unit: "steps/s", Ended: true,
+			Points: []report.Point{{At: weft.Second, Value: 1}},
+		}},
 	}
 	x.server.ReportsPrograms(func(context.Context) ([]report.Report, []string) {
 		return []report.Report{one, two}, []string{"h3"}
@@ -71,12 +77,16 @@ func TestProgramsOfAllHostsAreToldTogether(t *testing.T) {
 		Connections: []ProgramConnection{
 			{A: end("", "10.1.1.1:9", "", 0), B: end("n10", "10.64.0.3:81", "", 9)},
 			{A: end("n00", "10.64.0.1:4000", "client", 6), B: end("n10", "10.64.0.3:80", "server", 7)},
-			{A: end("n00", "10.64.0.1:4000", "client-before", 4), B: end("n10", "10.64.0.3:80", "server-before", 5), Ended: true},
+			{
+				A: end("n00", "10.64.0.1:4000", "client-before", 4), B: end("n10", "10.64.0.3:80", "server-before", 5),
+				Ended: true,
+			},
 			{A: end("n00", "[fd77:6566:74::1]:22", "alone", 8), B: end("n01", "[fd77:6566:74::2]:23", "", 0), Ended: true},
 		},
 		Omitted: 2,
 		Rates: []ProgramRate{
-			{"n00", "a", "steps/s", []RatePoint{{1, 1, 0}}, true, 0}, {"n10", "b", "steps/s", []RatePoint{{2, 1.5, 3}}, false, 1},
+			{"n00", "a", "steps/s", []RatePoint{{1, 1, 0}}, true, 0},
+			{"n10", "b", "steps/s", []RatePoint{{2, 1.5, 3}}, false, 1},
 		},
 		Silent: []string{"h3"},
 	}
@@ -102,7 +112,9 @@ func TestWhatProgramsDoIsBounded(t *testing.T) {
 	t.Parallel()
 	var r report.Report
 	for i := range 3000 {
-		r.Connections = append(r.Connections, oneSide("n00", "10.64.0.1:1", netip.AddrPortFrom(netip.MustParseAddr("10.64.0.2"), uint16(i+1)).String(), "p", 1, i%2 == 0))
+		r.Connections = append(r.Connections,
+			oneSide("n00", "10.64.0.1:1", netip.AddrPortFrom(netip.MustParseAddr("10.64.0.2"), uint16(i+1)).String(), "p", 1,
+				i%2 == 0))
 	}
 	for range 20 {
 		r.Rates = append(r.Rates, report.Rate{})

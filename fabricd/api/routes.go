@@ -47,45 +47,107 @@ type parameter struct {
 // routes are all there are, but for those of the page and the metrics.
 func (w *Web) routes() []route {
 	after := []parameter{{"after", "Only what has a higher number.", object{"type": "integer", "minimum": 0}}}
-	table := []parameter{{"forwarding", "false leaves the forwarding table out, which may be long.", object{"type": "boolean"}}}
-	open := []parameter{{"open", "In a fabric with pods, tell of pods and bundles in sum, and of links and switches only in these pods: names, separated by commas, may be none.", object{"type": "string"}}}
+	table := []parameter{{
+		"forwarding", "false leaves the forwarding table out, which may be long.",
+		object{"type": "boolean"},
+	}}
+	open := []parameter{{"open", "In a fabric with pods, tell of pods and bundles in sum, and of links and switches " +
+		"only in these pods: names, separated by commas, may be none.", object{"type": "string"}}}
 	list := []route{
 		{method: "GET", path: "/status", does: "The fabric at a glance.", out: Status{}, handle: reads(w.Server.status)},
-		{method: "GET", path: "/topology", does: "Switches, NICs and links, with the places where they are drawn.", out: Topology{}, raw: w.topology},
-		{method: "GET", path: "/links", does: "The state of all links, in the order of the topology.", out: []fabric.LinkState{}, handle: reads(w.Server.links)},
+		{
+			method: "GET", path: "/topology", does: "Switches, NICs and links, with the places where they are drawn.",
+			out: Topology{}, raw: w.topology,
+		},
+		{
+			method: "GET", path: "/links", does: "The state of all links, in the order of the topology.",
+			out: []fabric.LinkState{}, handle: reads(w.Server.links),
+		},
 		{method: "GET", path: "/links/{id}", does: "The state of one link.", out: fabric.LinkState{}, handle: w.link},
-		{method: "GET", path: "/switches", does: "All switches, in the order of the topology.", out: []SwitchState{}, handle: w.switches},
-		{method: "GET", path: "/switches/{id}", does: "One switch: ports, virtual channels, registers, what it discards and why.", query: table, out: SwitchDetail{}, handle: w.switchDetail},
-		{method: "GET", path: "/faults", does: "Fault reports, the oldest first: at most 512, the next when asked again.", query: after, out: []fault.Report{}, handle: w.faults},
-		{method: "GET", path: "/ledger", does: "Where every packet is.", out: fabric.Ledger{}, handle: func(*http.Request) (any, error) { return w.Server.fabric.Ledger(), nil }},
-		{method: "GET", path: "/events", does: "Events that are kept, the oldest first: at most 512, the next when asked again.", query: after, out: []fabric.Event{}, handle: w.events},
+		{
+			method: "GET", path: "/switches", does: "All switches, in the order of the topology.", out: []SwitchState{},
+			handle: w.switches,
+		},
+		{
+			method: "GET", path: "/switches/{id}",
+			does: "One switch: ports, virtual channels, registers, what it discards and why.", query: table, out: SwitchDetail{},
+			handle: w.switchDetail,
+		},
+		{
+			method: "GET", path: "/faults", does: "Fault reports, the oldest first: at most 512, the next when asked again.",
+			query: after, out: []fault.Report{}, handle: w.faults,
+		},
+		{
+			method: "GET", path: "/ledger", does: "Where every packet is.", out: fabric.Ledger{},
+			handle: func(*http.Request) (any, error) { return w.Server.fabric.Ledger(), nil },
+		},
+		{
+			method: "GET", path: "/events",
+			does: "Events that are kept, the oldest first: at most 512, the next when asked again.", query: after,
+			out: []fabric.Event{}, handle: w.events,
+		},
 		{
 			method: "GET", path: "/routings", out: []RoutingView{},
 			does:   "The routings that switches can be loaded with, by name, and why one does not fit this fabric.",
 			handle: func(*http.Request) (any, error) { return w.Server.routings(), nil },
 		},
-		{method: "GET", path: "/fabrics", does: "The fabrics that run on this machine, with the addresses of their pages.", out: []Listed{}, handle: w.fabrics},
+		{
+			method: "GET", path: "/fabrics", does: "The fabrics that run on this machine, with the addresses of their pages.",
+			out: []Listed{}, handle: w.fabrics,
+		},
 		{
 			method: "GET", path: "/jobs", out: []Job{},
-			does:   "Computations that agents do at the NATS server of the fabric, the oldest first; none where it has a server of its own.",
+			does: "Computations that agents do at the NATS server of the fabric, the oldest first; none where it has a " +
+				"server of its own.",
 			handle: w.jobs,
 		},
 		{
 			method: "GET", path: "/programs", out: Programs{},
-			does:   "What programs do that have NICs of the fabric: who talks to whom, how many bytes a second, how fast they go.",
+			does: "What programs do that have NICs of the fabric: who talks to whom, how many bytes a second, how fast they " +
+				"go.",
 			handle: reads(w.Server.programs),
 		},
-		{method: "GET", path: "/stream", does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", query: open, raw: w.stream, unbounded: true},
+		{
+			method: "GET", path: "/stream",
+			does: "The state stream as server-sent events named frame, each a Frame. Last-Event-ID resumes.", query: open,
+			raw: w.stream, unbounded: true,
+		},
 		{method: "GET", path: "/openapi.json", does: "This description.", raw: w.openAPI},
 
-		{method: "POST", path: "/session", does: "What a token lets its bearer do; a browser gets a cookie, with which it may look.", out: Session{}, raw: w.session, anyToken: true},
-		{method: "POST", path: "/links/{id}/cut", does: "Cut a link: nothing comes through.", in: CutOrder{}, out: fabric.Outcome{}, handle: order(w, CutOrder.spec)},
-		{method: "POST", path: "/links/{id}/flap", does: "Cut a link and restore it, again and again.", in: FlapOrder{}, out: fabric.Outcome{}, handle: order(w, FlapOrder.spec)},
-		{method: "POST", path: "/links/{id}/impair", does: "Have a link lose, delay or slow what it carries.", in: ImpairOrder{}, out: fabric.Outcome{}, handle: order(w, ImpairOrder.spec)},
-		{method: "POST", path: "/links/{id}/restore", does: "Repair a link; one that is not cut is healed of what it suffers.", in: RestoreOrder{}, out: fabric.Outcome{}, handle: order(w, RestoreOrder.spec)},
-		{method: "POST", path: "/switches/{id}/crash", does: "Crash a switch: it loses all that it holds.", in: CrashOrder{}, out: fabric.Outcome{}, handle: order(w, CrashOrder.spec)},
-		{method: "POST", path: "/switches/{id}/restart", does: "Start a crashed switch again, empty.", in: RestartOrder{}, out: fabric.Outcome{}, handle: order(w, RestartOrder.spec)},
-		{method: "POST", path: "/switches/{id}/move", does: "Have another host run a switch, under traffic.", in: MoveOrder{}, out: fabric.Moved{}, handle: w.move},
+		{
+			method: "POST", path: "/session",
+			does: "What a token lets its bearer do; a browser gets a cookie, with which it may look.", out: Session{},
+			raw: w.session, anyToken: true,
+		},
+		{
+			method: "POST", path: "/links/{id}/cut", does: "Cut a link: nothing comes through.", in: CutOrder{},
+			out: fabric.Outcome{}, handle: order(w, CutOrder.spec),
+		},
+		{
+			method: "POST", path: "/links/{id}/flap", does: "Cut a link and restore it, again and again.", in: FlapOrder{},
+			out: fabric.Outcome{}, handle: order(w, FlapOrder.spec),
+		},
+		{
+			method: "POST", path: "/links/{id}/impair", does: "Have a link lose, delay or slow what it carries.",
+			in: ImpairOrder{}, out: fabric.Outcome{}, handle: order(w, ImpairOrder.spec),
+		},
+		{
+			method: "POST", path: "/links/{id}/restore",
+			does: "Repair a link; one that is not cut is healed of what it suffers.", in: RestoreOrder{}, out: fabric.Outcome{},
+			handle: order(w, RestoreOrder.spec),
+		},
+		{
+			method: "POST", path: "/switches/{id}/crash", does: "Crash a switch: it loses all that it holds.", in: CrashOrder{},
+			out: fabric.Outcome{}, handle: order(w, CrashOrder.spec),
+		},
+		{
+			method: "POST", path: "/switches/{id}/restart", does: "Start a crashed switch again, empty.", in: RestartOrder{},
+			out: fabric.Outcome{}, handle: order(w, RestartOrder.spec),
+		},
+		{
+			method: "POST", path: "/switches/{id}/move", does: "Have another host run a switch, under traffic.", in: MoveOrder{},
+			out: fabric.Moved{}, handle: w.move,
+		},
 		{
 			method: "POST", path: "/load", does: "Have switches run another firmware, under traffic.",
 			in: LoadRequest{}, body: maxLoad, out: LoadResult{}, handle: w.load,
@@ -95,9 +157,19 @@ func (w *Web) routes() []route {
 			does: "Have the clock of the fabric go slower or faster than that of the machine.",
 			in:   TimeFactor{}, out: TimeFactor{}, handle: w.timeFactor,
 		},
-		{method: "POST", path: "/heal", does: "Repair everything.", in: HealOrder{}, out: fabric.Outcome{}, handle: order(w, HealOrder.spec)},
-		{method: "POST", path: "/apply", does: "Several faults and repairs at one instant, all or none.", in: ApplyRequest{}, out: []fabric.Outcome{}, handle: w.apply},
-		{method: "POST", path: "/trace", does: "Trace the next packets of a flow; what is told of them is in the state stream.", in: TraceRequest{}, out: fabric.Tracing{}, handle: w.trace},
+		{
+			method: "POST", path: "/heal", does: "Repair everything.", in: HealOrder{}, out: fabric.Outcome{},
+			handle: order(w, HealOrder.spec),
+		},
+		{
+			method: "POST", path: "/apply", does: "Several faults and repairs at one instant, all or none.", in: ApplyRequest{},
+			out: []fabric.Outcome{}, handle: w.apply,
+		},
+		{
+			method: "POST", path: "/trace",
+			does: "Trace the next packets of a flow; what is told of them is in the state stream.", in: TraceRequest{},
+			out: fabric.Tracing{}, handle: w.trace,
+		},
 	}
 	return list
 }
@@ -142,7 +214,8 @@ func (w *Web) mux() http.Handler {
 		}
 		mux.HandleFunc(at, func(out http.ResponseWriter, r *http.Request) {
 			out.Header().Set("Allow", strings.Join(allowed, ", "))
-			refuse(out, http.StatusMethodNotAllowed, fmt.Errorf("%s %s: expected %s", nearest.Clip(r.Method), nearest.Clip(r.URL.Path), strings.Join(allowed, " or ")))
+			refuse(out, http.StatusMethodNotAllowed,
+				fmt.Errorf("%s %s: expected %s", nearest.Clip(r.Method), nearest.Clip(r.URL.Path), strings.Join(allowed, " or ")))
 		})
 	}
 	unknown := func(out http.ResponseWriter, r *http.Request) {

@@ -83,7 +83,10 @@ func (s *sampling) frame(counters bool) step {
 	} else {
 		r = s.sampler.States()
 	}
-	d := Frame{Kind: KindDelta, At: r.At.Duration().Seconds(), Ledger: r.Ledger, Totals: r.Totals, Traffic: r.Traffic.String()}
+	d := Frame{
+		Kind: KindDelta, At: r.At.Duration().Seconds(), Ledger: r.Ledger, Totals: r.Totals,
+		Traffic: r.Traffic.String(),
+	}
 	s.sample.LinksDown = 0
 	for i := range r.Links {
 		if r.Links[i].State != fabric.LinkUp {
@@ -179,8 +182,10 @@ func rate(now, before uint64, seconds float64) float64 {
 func (s *sampling) link(i int, r *fabric.Reading) LinkView {
 	l := &r.Links[i]
 	v := LinkView{
-		I: i, State: l.State, CutAB: l.Cut[0], CutBA: l.Cut[1], Flapping: l.Flapping, SuffersAB: l.Suffers[0], SuffersBA: l.Suffers[1],
-		AUp: l.Up[0], BUp: l.Up[1], HeldA: l.Held[0], HeldB: l.Held[1], QueuedAB: l.Queued[0], QueuedBA: l.Queued[1], Lost: l.Lost,
+		I: i, State: l.State, CutAB: l.Cut[0], CutBA: l.Cut[1], Flapping: l.Flapping, SuffersAB: l.Suffers[0],
+		SuffersBA: l.Suffers[1],
+		AUp:       l.Up[0], BUp: l.Up[1], HeldA: l.Held[0], HeldB: l.Held[1], QueuedAB: l.Queued[0], QueuedBA: l.Queued[1],
+		Lost: l.Lost,
 	}
 	if n := len(s.readings); n > 1 {
 		old, now := &s.readings[0], &s.readings[n-1]

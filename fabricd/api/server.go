@@ -65,11 +65,13 @@ func NewServer(f *fabric.Fabric, control *bus.Server, info Info) (*Server, error
 		onBus(control, VerbSwitch, s.switchState), onBus(control, VerbFaults, s.faults), onBus(control, VerbEvents, s.events),
 		onBus(control, VerbLedger, func(context.Context, none) (fabric.Ledger, error) { return f.Ledger(), nil }),
 		onBus(control, VerbWatch, func(context.Context, none) (Watching, error) { return s.stream.lease(), nil }),
-		onBus(control, VerbSnapshot, s.snapshotPage), onBus(control, VerbApply, s.apply), onBus(control, VerbTraffic, s.traffic),
+		onBus(control, VerbSnapshot, s.snapshotPage), onBus(control, VerbApply, s.apply),
+		onBus(control, VerbTraffic, s.traffic),
 		onBus(control, VerbTimeFactor, s.timeFactor),
 		onBus(control, VerbMove, s.move), onBus(control, VerbLoad, s.load), onBus(control, VerbCapture, s.capture),
 		onBus(control, VerbTrace, s.trace), onBus(control, VerbHops, s.hops), onBus(control, VerbPrograms, s.programs),
-		onBus(control, member.VerbJoin, s.join), onBus(control, member.VerbAttach, s.attach), onBus(control, member.VerbLeave, s.leave),
+		onBus(control, member.VerbJoin, s.join), onBus(control, member.VerbAttach, s.attach),
+		onBus(control, member.VerbLeave, s.leave),
 	)
 }
 
@@ -164,7 +166,8 @@ func (s *Server) tellDeadlock(now weft.Time, cycle string) {
 	s.fabric.Events().Publish(now, e)
 }
 
-// tellWaits makes events of waits that come and go: near saturation one second differs from the next.
+// tellWaits makes events of waits that come and go: near saturation one second differs from the
+// next.
 type tellWaits struct {
 	told bool
 	calm int // samples in a row in which nothing waits

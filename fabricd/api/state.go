@@ -15,8 +15,8 @@ const (
 )
 
 // Frame is one step of the state stream. Of links, switches, events, faults, hops and history it
-// holds those that are new or have changed, in a snapshot all; each entry takes the place of the one
-// before. The rest is complete in every frame.
+// holds those that are new or have changed, in a snapshot all; each entry takes the place of the
+// one before. The rest is complete in every frame.
 type Frame struct {
 	Seq  uint64  `json:"seq" jsonschema_description:"Counts the frames of a run from 1, without gaps."`
 	Kind string  `json:"kind" jsonschema:"enum=snapshot,enum=delta"`
@@ -116,7 +116,8 @@ func (s *State) Apply(f Frame) error {
 		return nil
 	}
 	if f.Run != s.Run || f.Seq != s.Seq+1 {
-		return fmt.Errorf("frame %d of run %s does not follow frame %d of run %s: wait for a snapshot", f.Seq, f.Run, s.Seq, s.Run)
+		return fmt.Errorf("frame %d of run %s does not follow frame %d of run %s: wait for a snapshot", f.Seq, f.Run, s.Seq,
+			s.Run)
 	}
 	for _, l := range f.Links {
 		if l.I < 0 || l.I >= len(s.Links) {

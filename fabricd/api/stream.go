@@ -73,7 +73,8 @@ func (t *common) whole() []byte {
 // size is about how many bytes the frame takes.
 func (t *common) size() int {
 	return len(t.Links)*int(unsafe.Sizeof(LinkView{})) + len(t.Switches)*int(unsafe.Sizeof(SwitchView{})) +
-		len(t.Events)*int(unsafe.Sizeof(fabric.Event{})) + len(t.Hops)*int(unsafe.Sizeof(HopView{})) + len(t.History)*int(unsafe.Sizeof(Point{}))
+		len(t.Events)*int(unsafe.Sizeof(fabric.Event{})) + len(t.Hops)*int(unsafe.Sizeof(HopView{})) +
+		len(t.History)*int(unsafe.Sizeof(Point{}))
 }
 
 // NewStream returns the stream of f, which Run fills.
@@ -81,8 +82,9 @@ func NewStream(f *fabric.Fabric) *Stream { return newStream(f, group(f.Topology(
 
 func newStream(f *fabric.Fabric, pods *grouping) *Stream {
 	return &Stream{
-		f: f, pods: pods, run: strings.ToLower(rand.Text()[:12]), page: pageBytes, every: framesEvery(len(f.Topology().Links)),
-		wake: make(chan struct{}, 1), leasing: make(chan struct{}, 1), news: make(chan struct{}),
+		f: f, pods: pods, run: strings.ToLower(rand.Text()[:12]), page: pageBytes,
+		every: framesEvery(len(f.Topology().Links)),
+		wake:  make(chan struct{}, 1), leasing: make(chan struct{}, 1), news: make(chan struct{}),
 	}
 }
 
@@ -294,7 +296,8 @@ func (s *Stream) snap() *common {
 		f := s.state.Frame
 		f.Hops = nil // of the past
 		// The state goes on in the same storage.
-		f.Links, f.Switches, f.Pods, f.Bundles = slices.Clone(f.Links), slices.Clone(f.Switches), slices.Clone(f.Pods), slices.Clone(f.Bundles)
+		f.Links, f.Switches, f.Pods, f.Bundles = slices.Clone(f.Links), slices.Clone(f.Switches), slices.Clone(f.Pods),
+			slices.Clone(f.Bundles)
 		f.Events, f.Faults, f.History = slices.Clone(f.Events), slices.Clone(f.Faults), slices.Clone(f.History)
 		s.snapshot = &common{Frame: f}
 	}

@@ -23,8 +23,9 @@ func viewsOf(states []fabric.LinkState) []LinkView {
 	out := make([]LinkView, len(states))
 	for i, l := range states {
 		out[i] = LinkView{
-			I: i, State: l.State, CutAB: l.CutAB, CutBA: l.CutBA, Flapping: l.Flapping, SuffersAB: l.SuffersAB, SuffersBA: l.SuffersBA,
-			AUp: l.AUp, BUp: l.BUp, HeldA: l.HeldA, HeldB: l.HeldB, Lost: l.LostWire + l.LostQueued,
+			I: i, State: l.State, CutAB: l.CutAB, CutBA: l.CutBA, Flapping: l.Flapping, SuffersAB: l.SuffersAB,
+			SuffersBA: l.SuffersBA,
+			AUp:       l.AUp, BUp: l.BUp, HeldA: l.HeldA, HeldB: l.HeldB, Lost: l.LostWire + l.LostQueued,
 		}
 	}
 	return out
@@ -295,7 +296,12 @@ func TestPagesPutTogetherAreTheFrame(t *testing.T) {
 	var j join
 	_, _, err := j.add(Frame{Page: 1, Pages: 3})
 	require.ErrorContains(t, err, "pages are missing")
-	for _, second := range []Frame{{Page: 2, Pages: 3, Seq: 7}, {Page: 1, Pages: 3, Seq: 8}, {Page: 1, Pages: 2, Seq: 7}, {Page: 1, Pages: 3, Seq: 7, Run: "other"}} {
+	for _, second := range []Frame{
+		{Page: 2, Pages: 3, Seq: 7},
+		{Page: 1, Pages: 3, Seq: 8},
+		{Page: 1, Pages: 2, Seq: 7},
+		{Page: 1, Pages: 3, Seq: 7, Run: "other"},
+	} {
 		var j join
 		_, whole, err := j.add(Frame{Pages: 3, Seq: 7})
 		require.NoError(t, err)
@@ -312,7 +318,8 @@ func TestAStateTakesNoFrameThatDoesNotFollow(t *testing.T) {
 	require.NoError(t, st.Apply(Frame{Kind: KindSnapshot, Run: "a", Seq: 3, Links: []LinkView{{State: "up"}}}))
 	require.Error(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 5}))
 	require.Error(t, st.Apply(Frame{Kind: KindDelta, Run: "b", Seq: 4}))
-	require.ErrorContains(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 4, Links: []LinkView{{State: "cut"}, {I: 1}}}), "link 1: there are 1")
+	require.ErrorContains(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 4, Links: []LinkView{{State: "cut"}, {I: 1}}}),
+		"link 1: there are 1")
 	require.Equal(t, "up", st.Links[0].State, "nor a part of it")
 	require.NoError(t, st.Apply(Frame{Kind: KindDelta, Run: "a", Seq: 4, Links: []LinkView{{State: "cut"}}}))
 	require.Equal(t, "cut", st.Links[0].State)

@@ -33,7 +33,8 @@ func strictly(data []byte, into any) error {
 	return nil
 }
 
-// unknownField is the error for a field of a decoded value that t does not have; nil: there is none.
+// unknownField is the error for a field of a decoded value that t does not have; nil: there is
+// none.
 func unknownField(t reflect.Type, v any) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

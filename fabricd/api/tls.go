@@ -50,7 +50,8 @@ func (c *certificate) read(now time.Time) error {
 		return fmt.Errorf("certificate of the page, %s and %s: %w", c.certFile, c.keyFile, err)
 	}
 	if end := pair.Leaf.NotAfter; now.After(end) {
-		return fmt.Errorf("certificate of the page %s: it has expired on %s: give a valid one, fabricd auth rotate makes new ones", c.certFile, end.Format(time.DateOnly))
+		return fmt.Errorf("certificate of the page %s: it has expired on %s: give a valid one, fabricd auth rotate makes "+
+			"new ones", c.certFile, end.Format(time.DateOnly))
 	}
 	c.pair, c.as, c.looked = &pair, info.ModTime(), now
 	return nil

@@ -83,7 +83,8 @@ type Sample struct {
 	// Deadlock names the channels that wait for each other, while they do.
 	Deadlock string `json:"deadlock,omitempty" jsonschema_description:"The channels that wait for each other for ever, while they do."`
 
-	// Waiting is a sentence while a packet waits for a second or more in a switch, and no deadlock says why.
+	// Waiting is a sentence while a packet waits for a second or more in a switch, and no deadlock
+	// says why.
 	Waiting        string  `json:"waiting,omitempty" jsonschema_description:"Which packet has waited for a second or more in which switch, and for what."`
 	WaitingSeconds float64 `json:"waiting_seconds,omitempty" jsonschema_description:"How long that packet has waited."`
 

@@ -23,7 +23,8 @@ import (
 // second. What viewers do with frames is not in it, that they read them is.
 func BenchmarkWatched(b *testing.B) {
 	x := serveTopology(b, "kary-ntree:4,3", harness.Transport(overNATS), harness.VCs(2),
-		harness.Links(settings.Link{Rate: 1e6}), harness.NICs(settings.NIC{QueueBytes: 64 * nic.DefaultPacketBytes}), harness.Traffic("uniform:1")).serveWeb()
+		harness.Links(settings.Link{Rate: 1e6}), harness.NICs(settings.NIC{QueueBytes: 64 * nic.DefaultPacketBytes}),
+		harness.Traffic("uniform:1")).serveWeb()
 	var alone, watched []float64
 	x.turn(nil) // warm
 	for b.Loop() {

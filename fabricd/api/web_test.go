@@ -73,7 +73,8 @@ type httpAnswer struct {
 // ask sends a request as edit leaves it.
 func (x *webbed) ask(method, path, body string, edit func(*http.Request)) httpAnswer {
 	x.t.Helper()
-	r, err := http.NewRequestWithContext(x.t.Context(), method, strings.TrimSuffix(x.web.URL(), "/")+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(x.t.Context(), method, strings.TrimSuffix(x.web.URL(), "/")+path,
+		strings.NewReader(body))
 	require.NoError(x.t, err)
 	if edit != nil {
 		edit(r)

@@ -41,8 +41,10 @@ func newAuthority(fabric string, now time.Time) (a authority, key []byte, err er
 		return a, nil, err
 	}
 	form := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "weft fabric " + fabric}, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(authorityTime),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		Subject: pkix.Name{CommonName: "weft fabric " + fabric}, NotBefore: now.Add(-clockSkew),
+		NotAfter: now.Add(authorityTime),
+		IsCA:     true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	a.key = private
 	if a.cert, a.pem, err = sign(form, form, private.Public(), private); err != nil {
@@ -71,7 +73,8 @@ func readAuthority(certPath, keyPath string, now time.Time) (a authority, err er
 	case !ok || !public.Equal(a.cert.PublicKey):
 		return a, fmt.Errorf("%s is not the key of the certificate %s", keyPath, certPath)
 	case now.After(a.cert.NotAfter):
-		return a, fmt.Errorf("%s: %w at %s: give a valid authority", certPath, errExpired, a.cert.NotAfter.UTC().Format("2006-01-02 15:04 UTC"))
+		return a, fmt.Errorf("%s: %w at %s: give a valid authority", certPath, errExpired,
+			a.cert.NotAfter.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	return a, nil
 }
@@ -106,7 +109,8 @@ func (a authority) certificate(name string, addresses []string, now time.Time) (
 	}
 	form := &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(hostTime),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	if a.cert.NotAfter.Before(form.NotAfter) {
 		form.NotAfter = a.cert.NotAfter
@@ -128,7 +132,9 @@ func (a authority) certificate(name string, addresses []string, now time.Time) (
 	return cert, key, err
 }
 
-func sign(form, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer) (*x509.Certificate, []byte, error) {
+func sign(form, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer) (*x509.Certificate, []byte,
+	error,
+) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, nil, err
@@ -172,7 +178,8 @@ func (d *Dir) certificates(a authority, now time.Time) (made []string, err error
 			return err
 		}
 		made = append(made, folder)
-		return errors.Join(d.write(folder+"/"+certFile, cert), d.write(folder+"/"+certKeyFile, key), d.write(folder+"/"+caFile, a.pem))
+		return errors.Join(d.write(folder+"/"+certFile, cert), d.write(folder+"/"+certKeyFile, key),
+			d.write(folder+"/"+caFile, a.pem))
 	}
 	var all []string
 	for _, h := range d.Hosts {

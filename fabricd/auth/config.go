@@ -12,7 +12,9 @@ import (
 // config is that of the NATS server of one host. Paths are relative, so that the folder can be
 // copied anywhere; the server is started in it. Servers know each other by certificates of the one
 // authority, and everybody else by tokens of the one operator.
-var config = template.Must(template.New("nats.conf").Parse(`# NATS server of host {{.Host.Name}} for the fabric {{.Fabric}}. Made by fabricd auth; keep it private, start it in this folder:
+var config = template.Must(
+	template.New("nats.conf").Parse(
+		`# NATS server of host {{.Host.Name}} for the fabric {{.Fabric}}. Made by fabricd auth; keep it private, start it in this folder:
 #   nats-server -c nats.conf
 server_name: {{printf "%q" .Host.Name}}
 listen: {{printf "%q" .Listen}}
@@ -93,7 +95,8 @@ func (d *Dir) configure() error {
 			Routes                                               []string
 			Operator, System, Account, SystemToken, AccountToken string
 		}{
-			Host: h, Fabric: d.Fabric, Listen: join(at, d.ClientPort), Advertise: join(h.Address, d.ClientPort), Cluster: "weft-" + d.Fabric,
+			Host: h, Fabric: d.Fabric, Listen: join(at, d.ClientPort), Advertise: join(h.Address, d.ClientPort),
+			Cluster:       "weft-" + d.Fabric,
 			ClusterListen: join(at, d.ClusterPort), ClusterAdvertise: join(h.Address, d.ClusterPort),
 			Operator: trusted, System: d.System, Account: d.Account, SystemToken: system, AccountToken: account,
 		}

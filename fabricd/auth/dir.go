@@ -65,7 +65,8 @@ func ParseHost(text string) (Host, error) {
 		h.Address = name
 	}
 	valid := func(s string, more string) bool {
-		return s != "" && len(s) <= 253 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."+more) == "" &&
+		return s != "" && len(s) <= 253 &&
+			strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."+more) == "" &&
 			!strings.HasPrefix(s, ".") && !strings.HasPrefix(s, "-")
 	}
 	if len(name) > 64 || !valid(name, "") || !valid(h.Address, ":") {
@@ -147,7 +148,8 @@ func (d *Dir) load() error {
 		return fmt.Errorf("%s: %w", d.file(stateFile), err)
 	}
 	if d.Version != stateVersion {
-		return fmt.Errorf("%s is of version %d, and this program knows version %d: use the program that made it", d.file(stateFile), d.Version, stateVersion)
+		return fmt.Errorf("%s is of version %d, and this program knows version %d: use the program that made it",
+			d.file(stateFile), d.Version, stateVersion)
 	}
 	return nil
 }
@@ -188,7 +190,10 @@ func (d *Dir) URL() string {
 
 // account and system are what the servers are to know.
 func (d *Dir) account() bus.Account {
-	return bus.Account{Name: "weft-" + d.Fabric, Public: d.Account, Signers: d.Signers, Revoked: d.Revoked, JetStreamBytes: keeps}
+	return bus.Account{
+		Name: "weft-" + d.Fabric, Public: d.Account, Signers: d.Signers, Revoked: d.Revoked,
+		JetStreamBytes: keeps,
+	}
 }
 
 func (d *Dir) system() bus.Account {

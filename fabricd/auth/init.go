@@ -37,7 +37,9 @@ func Init(o Options) (d *Dir, tokens []NewToken, err error) {
 		return nil, nil, err
 	}
 	if _, err := os.Stat(d.file(stateFile)); err == nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s holds the keys of a fabric already: rotate them with fabricd auth rotate, or give another folder", o.Dir), d.Close())
+		return nil, nil,
+			errors.Join(fmt.Errorf("%s holds the keys of a fabric already: rotate them with fabricd auth rotate, or give "+
+				"another folder", o.Dir), d.Close())
 	}
 	if tokens, err = d.make(o); err != nil {
 		return nil, nil, errors.Join(err, d.Close())

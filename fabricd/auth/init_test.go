@@ -23,13 +23,16 @@ func TestServersTrustWhatInitMakes(t *testing.T) {
 	testenv.Long(t)
 	testenv.Raced(t)
 	l := newLab(t, natstest.Newest,
-		auth.Host{Name: "a", Address: "127.0.0.1"}, auth.Host{Name: "b", Address: "127.0.0.2"}, auth.Host{Name: "c", Address: "127.0.0.3"})
-	control, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("leader/leader.creds")})
+		auth.Host{Name: "a", Address: "127.0.0.1"}, auth.Host{Name: "b", Address: "127.0.0.2"},
+		auth.Host{Name: "c", Address: "127.0.0.3"})
+	control,
+		err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("leader/leader.creds")})
 	require.NoError(t, err)
 	defer control.Close()
 	var store *bus.Store
 	rig.Until(t, func() bool { // once the three have found each other
-		store, err = bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("leader/leader.creds")})
+		store, err = bus.OpenStore(t.Context(),
+			bus.StoreConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("leader/leader.creds")})
 		return err == nil
 	}, "%v\n%s", err, l.servers[0].Output())
 	require.NoError(t, store.Put(t.Context(), "x", []byte("kept")))
@@ -106,8 +109,9 @@ func TestInitRefuses(t *testing.T) {
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]auth.Host{
-		"a": {Name: "a", Address: "a"}, " a.lab.example ": {Name: "a.lab.example", Address: "a.lab.example"}, "a=10.0.0.1": {Name: "a", Address: "10.0.0.1"},
-		"a=fd00::1": {Name: "a", Address: "fd00::1"},
+		"a": {Name: "a", Address: "a"}, " a.lab.example ": {Name: "a.lab.example", Address: "a.lab.example"},
+		"a=10.0.0.1": {Name: "a", Address: "10.0.0.1"},
+		"a=fd00::1":  {Name: "a", Address: "fd00::1"},
 	} {
 		h, err := auth.ParseHost(text)
 		require.NoError(t, err)
@@ -126,7 +130,11 @@ func TestOwnAuthority(t *testing.T) {
 	d, _, err := auth.Init(auth.Options{Fabric: "lab", Dir: first})
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
-	d, _, err = auth.Init(auth.Options{Fabric: "lab", Dir: second, CACert: filepath.Join(first, "ca.pem"), CAKey: filepath.Join(first, "keys", "ca.key.pem")})
+	d, _,
+		err = auth.Init(auth.Options{
+		Fabric: "lab", Dir: second, CACert: filepath.Join(first, "ca.pem"),
+		CAKey: filepath.Join(first, "keys", "ca.key.pem"),
+	})
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
 	ours, err := os.ReadFile(filepath.Join(first, "ca.pem"))

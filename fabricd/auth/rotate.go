@@ -14,7 +14,8 @@ import (
 )
 
 // ErrNoLeader means that nobody leads the fabric who could give its hosts new credentials.
-var ErrNoLeader = errors.New("nobody leads the fabric: the old credentials of its hosts would be revoked and nobody could make new ones")
+var ErrNoLeader = errors.New("nobody leads the fabric: the old credentials of its hosts would be revoked and nobody " +
+	"could make new ones")
 
 // RotateOptions say how. The zero value is for a cluster that is whole.
 type RotateOptions struct {
@@ -39,11 +40,14 @@ type Renewed struct {
 
 // Rotated is what came of a rotation.
 type Rotated struct {
-	Servers      []string  `json:"servers"` // that know of it
-	Away         []string  `json:"away"`    // that will hear of it from the others
-	Renewed      []Renewed `json:"renewed"`
-	Copy         []string  `json:"copy"`         // folders to copy again to where they are used, for no process there took its credentials
-	Certificates []string  `json:"certificates"` // folders with a new certificate: copy them and have the server reload (nats-server --signal reload)
+	Servers []string  `json:"servers"` // that know of it
+	Away    []string  `json:"away"`    // that will hear of it from the others
+	Renewed []Renewed `json:"renewed"`
+	// folders to copy again to where they are used, for no process there took its credentials
+	Copy []string `json:"copy"`
+	// folders with a new certificate: copy them and have the server reload (nats-server --signal
+	// reload)
+	Certificates []string `json:"certificates"`
 }
 
 // Rotate makes new signing keys and credentials, gives them to the processes that run, and then has
@@ -52,7 +56,10 @@ type Rotated struct {
 // credentials hold.
 func (d *Dir) Rotate(ctx context.Context, o RotateOptions) (out Rotated, err error) {
 	o.complete(d)
-	r := rotation{Dir: d, o: o, out: Rotated{Servers: []string{}, Away: []string{}, Renewed: []Renewed{}, Copy: []string{}, Certificates: []string{}}}
+	r := rotation{
+		Dir: d, o: o,
+		out: Rotated{Servers: []string{}, Away: []string{}, Renewed: []Renewed{}, Copy: []string{}, Certificates: []string{}},
+	}
 	if err := errors.Join(r.renewCertificates(), r.draw()); err != nil {
 		return r.out, err
 	}
@@ -134,7 +141,8 @@ func (r *rotation) allowBoth(ctx context.Context) error {
 	}
 	took, err := r.push(ctx)
 	if err != nil && len(r.out.Certificates) > 0 { // it may be for the old ones that no server can be reached
-		return fmt.Errorf("%w; there are new certificates now in %s: copy them, have the servers reload (nats-server --signal reload), and rotate again",
+		return fmt.Errorf("%w; there are new certificates now in %s: copy them, have the servers reload (nats-server "+
+			"--signal reload), and rotate again",
 			err, strings.Join(r.out.Certificates, ", "))
 	}
 	if err != nil {
@@ -182,7 +190,8 @@ type asked struct {
 // renewAll gives new credentials to all processes that run.
 func (r *rotation) renewAll(ctx context.Context) error {
 	renewer, err := bus.Dial(bus.ClientConfig{
-		Leads: true, Fabric: r.Fabric, URL: r.o.URL, Credentials: bus.Credentials{CredsFile: r.file(renewerCreds), TLSCA: r.file(caFile)}, Program: "renewer",
+		Leads: true, Fabric: r.Fabric, URL: r.o.URL,
+		Credentials: bus.Credentials{CredsFile: r.file(renewerCreds), TLSCA: r.file(caFile)}, Program: "renewer",
 	})
 	if err != nil {
 		return err
@@ -193,7 +202,8 @@ func (r *rotation) renewAll(ctx context.Context) error {
 		return err
 	}
 	if !r.o.Force && !slices.ContainsFunc(all, func(a asked) bool { return a.role == bus.RoleFabric }) {
-		return fmt.Errorf("%w: start one with fabricd up --fabric %s, or give --force when nothing runs", ErrNoLeader, r.Fabric)
+		return fmt.Errorf("%w: start one with fabricd up --fabric %s, or give --force when nothing runs", ErrNoLeader,
+			r.Fabric)
 	}
 	if len(r.running) > 0 { // before they sign with them
 		r.Signers = append(r.Signers, r.running...)
@@ -220,10 +230,12 @@ func (r *rotation) renewAll(ctx context.Context) error {
 		r.o.Tell(told(done))
 	}
 	if !leads && !r.o.Force && len(bad) == 0 {
-		return fmt.Errorf("%w: those that are there stand by: the old credentials hold, too; wait until one leads, and try again", ErrNoLeader)
+		return fmt.Errorf("%w: those that are there stand by: the old credentials hold, too; wait until one leads, and try "+
+			"again", ErrNoLeader)
 	}
 	if len(bad) > 0 && !r.o.Force {
-		return fmt.Errorf("no new credentials for %s: the old ones hold for everybody, try again, or give --force to let those lose their connections", strings.Join(bad, ", "))
+		return fmt.Errorf("no new credentials for %s: the old ones hold for everybody, try again, or give --force to let "+
+			"those lose their connections", strings.Join(bad, ", "))
 	}
 	return nil
 }
@@ -287,7 +299,8 @@ func (r *rotation) check(a asked) error {
 	case err != nil:
 		return fmt.Errorf("offer of %s: %w", a.user, err)
 	case name != a.user || !slices.Contains(r.Signers, signer) || revoked:
-		return fmt.Errorf("offer of %s: it comes from %s, whose token was signed by %s, no key of this fabric that holds", a.user, name, signer)
+		return fmt.Errorf("offer of %s: it comes from %s, whose token was signed by %s, no key of this fabric that holds",
+			a.user, name, signer)
 	}
 	return nil
 }
@@ -318,7 +331,10 @@ func (r *rotation) give(ctx context.Context, renewer *bus.Client, a asked) (Rene
 
 // replaceFiles makes the new keys and credentials those of the folder.
 func (r *rotation) replaceFiles() error {
-	for file, key := range map[string]bus.Key{signingKey: r.signer, systemKey: r.system, leaderDir + "/" + SignerFile: r.leader} {
+	for file, key := range map[string]bus.Key{
+		signingKey: r.signer, systemKey: r.system,
+		leaderDir + "/" + SignerFile: r.leader,
+	} {
 		if err := r.writeKey(file, key); err != nil {
 			return err
 		}

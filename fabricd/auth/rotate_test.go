@@ -55,7 +55,8 @@ func (l *lab) run(creds, signer string) *process {
 			Fabric: "lab", URL: l.url,
 			Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")},
 		})
-		require.NoError(l.t, bus.Handle(p.control, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"}, func(context.Context, struct{}) (string, error) { return "fine", nil }))
+		require.NoError(l.t, bus.Handle(p.control, bus.Subject{Kind: bus.SubjectControl, Verb: "get.status"},
+			func(context.Context, struct{}) (string, error) { return "fine", nil }))
 	}
 	r, err := bus.KeepRenewed(bus.RenewalConfig{
 		Fabric: "lab", URL: l.url, Credentials: base, Identity: p.Identity, Issuer: p.issuer, SignerFile: signerFile,
@@ -108,7 +109,10 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, release)
 			old := map[string][]byte{}
-			for _, name := range []string{"users/viewer/viewer.creds", "leader/leader.creds", "hosts/a/agent.creds", "keys/system.creds", "keys/renewer.creds"} {
+			for _, name := range []string{
+				"users/viewer/viewer.creds", "leader/leader.creds", "hosts/a/agent.creds",
+				"keys/system.creds", "keys/renewer.creds",
+			} {
 				text, err := os.ReadFile(l.file(name))
 				require.NoError(t, err)
 				old[name] = text
@@ -135,7 +139,11 @@ func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 			}
 			// What the processes have written down is what they may be started with.
 			for _, p := range []*process{leader, agent} {
-				r, err := bus.NewServer(bus.ServerConfig{Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")}})
+				r,
+					err := bus.NewServer(bus.ServerConfig{
+					Fabric: "lab", URL: l.url,
+					Credentials: bus.Credentials{CredsFile: p.file, TLSCA: l.file("ca.pem")},
+				})
 				require.NoError(t, err)
 				require.NoError(t, r.Close())
 			}
@@ -182,7 +190,11 @@ func TestRevokedUserIsLetInNoMore(t *testing.T) {
 	l := newLab(t, natstest.Newest)
 	l.run("leader/leader.creds", "leader/signing.nk")
 	require.NoError(t, l.ask(l.credentials("users/operator/operator.creds")))
-	client, err := bus.Dial(bus.ClientConfig{Fabric: "lab", URL: l.url, Credentials: l.credentials("users/operator/operator.creds")})
+	client,
+		err := bus.Dial(bus.ClientConfig{
+		Fabric: "lab", URL: l.url,
+		Credentials: l.credentials("users/operator/operator.creds"),
+	})
 	require.NoError(t, err)
 	defer client.Close()
 	keys, took, err := l.dir.Revoke(t.Context(), "operator", auth.RotateOptions{URL: l.url})
@@ -210,7 +222,8 @@ func TestRevokedUserIsLetInNoMore(t *testing.T) {
 	require.NoError(t, err)
 	l.servers[0].Kill()
 	l.servers[0].Start()
-	require.ErrorContains(t, l.ask(l.credentials("users/operator/operator.creds")), "refuses", "it is in the configuration, too")
+	require.ErrorContains(t, l.ask(l.credentials("users/operator/operator.creds")), "refuses",
+		"it is in the configuration, too")
 }
 
 func TestTLSThatFailsSaysWhy(t *testing.T) {
@@ -221,7 +234,8 @@ func TestTLSThatFailsSaysWhy(t *testing.T) {
 	require.NoError(t, other.Close())
 	wrong := l.credentials("users/viewer/viewer.creds")
 	wrong.TLSCA = l.file("other/ca.pem")
-	require.ErrorContains(t, l.ask(wrong), "we do not know who signed its certificate: give the certificate of that authority with --tlsca")
+	require.ErrorContains(t, l.ask(wrong),
+		"we do not know who signed its certificate: give the certificate of that authority with --tlsca")
 	require.NoError(t, os.Chmod(l.file("users/viewer/viewer.creds"), 0o644))
 	err = l.ask(l.credentials("users/viewer/viewer.creds"))
 	require.ErrorIs(t, err, safefile.ErrUnsafe)
@@ -238,7 +252,10 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 		want []string
 	}{
 		{2, []string{`its certificate, of "a", has expired at `, "nats-server --signal reload"}},
-		{11, []string{`the authority "weft fabric lab" of our file `, `ca.pem, which signs all certificates, has expired at `}},
+		{11, []string{
+			`the authority "weft fabric lab" of our file `,
+			`ca.pem, which signs all certificates, has expired at `,
+		}},
 	} {
 		t.Run(fmt.Sprint(c.age, " years"), func(t *testing.T) {
 			t.Parallel()
@@ -250,11 +267,13 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 			require.ErrorContains(t, err, "fabricd auth rotate makes ")
 			agent := bus.Credentials{CredsFile: l.file("hosts/a/agent.creds"), TLSCA: l.file("hosts/a/ca.pem")}
 			if c.age == 2 {
-				require.ErrorContains(t, l.ask(agent), `its certificate, of "a", the file `+l.file("hosts/a/cert.pem")+`, has expired at `)
+				require.ErrorContains(t, l.ask(agent),
+					`its certificate, of "a", the file `+l.file("hosts/a/cert.pem")+`, has expired at `)
 			}
 			_, err = l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Force: true})
 			require.ErrorContains(t, err, "has expired at ")
-			require.ErrorContains(t, err, "there are new certificates now in hosts/a, leader: copy them, have the servers reload")
+			require.ErrorContains(t, err,
+				"there are new certificates now in hosts/a, leader: copy them, have the servers reload")
 			l.servers[0].Kill()
 			l.servers[0].Start()
 			out, err := l.dir.Rotate(t.Context(), auth.RotateOptions{URL: l.url, Force: true, Wait: 100 * time.Millisecond})
@@ -273,7 +292,11 @@ func TestRotationRenewsHosts(t *testing.T) {
 	testenv.Unraced(t)
 	l := newLab(t, natstest.Newest)
 	leader := l.run("leader/leader.creds", "leader/signing.nk")
-	peers, err := bus.Dial(bus.ClientConfig{Leads: true, Fabric: "lab", URL: l.url, Credentials: bus.Credentials{CredsFile: leader.file, TLSCA: l.file("ca.pem")}})
+	peers,
+		err := bus.Dial(bus.ClientConfig{
+		Leads: true, Fabric: "lab", URL: l.url,
+		Credentials: bus.Credentials{CredsFile: leader.file, TLSCA: l.file("ca.pem")},
+	})
 	require.NoError(t, err)
 	defer peers.Close()
 	leader.took = func(ctx context.Context, taken *bus.Taken) {

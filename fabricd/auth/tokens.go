@@ -81,7 +81,8 @@ type NewToken struct {
 
 // AddToken makes a token and adds it to a file, which it makes if need be.
 func AddToken(path, name string, a Access) (t NewToken, err error) {
-	if name == "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
+	if name == "" || len(name) > 64 ||
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
 		return t, fmt.Errorf("name %.80q of a token: want 1 to 64 of A-Z, a-z, 0-9, '-', '_' and '.'", name)
 	}
 	t = NewToken{name, a, rand.Text()}

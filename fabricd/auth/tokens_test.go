@@ -33,7 +33,10 @@ func TestTokensOfAFile(t *testing.T) {
 	log := &rig.Output{}
 	tokens, err := auth.OpenTokens(file, slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
-	for secret, want := range map[string]auth.Access{look.Secret: auth.View, act.Secret: auth.Operate, "": 0, look.Secret + "x": 0, strings.ToLower(act.Secret): 0} {
+	for secret, want := range map[string]auth.Access{
+		look.Secret: auth.View, act.Secret: auth.Operate, "": 0,
+		look.Secret + "x": 0, strings.ToLower(act.Secret): 0,
+	} {
 		got, ok := tokens.Find(secret)
 		require.Equal(t, want, got.Role)
 		require.Equal(t, want != 0, ok)

@@ -203,7 +203,8 @@ func TestRevokeEndsConnectionsAtOnce(t *testing.T) {
 	require.False(t, b.Connected(""))
 }
 
-// A process that loses its credentials while it begins to answer is told that its connection is closed.
+// A process that loses its credentials while it begins to answer is told that its connection is
+// closed.
 func TestARevokedProcessCannotBeginToAnswer(t *testing.T) {
 	t.Parallel()
 	b := bustest.Broker(t, bus.BrokerConfig{})

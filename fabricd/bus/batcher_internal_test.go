@@ -108,7 +108,8 @@ func TestABatcherClosesAConnectionThatHangs(t *testing.T) {
 	require.Error(t, err)
 }
 
-// As of a server that refuses a certificate: it says so, and closes a connection that we still write to.
+// As of a server that refuses a certificate: it says so, and closes a connection that we still
+// write to.
 func TestABatcherThatCannotWriteStillReads(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

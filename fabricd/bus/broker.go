@@ -11,8 +11,8 @@ import (
 var ErrPortInUse = errors.New("address already in use")
 
 // maxCuts bounds the cuts that the broker enforces at a time; further ones are enforced at the ends
-// of the links. All in force cost about 1 us per message; chosen by us because it holds the links of
-// a 16-port switch, both ways.
+// of the links. All in force cost about 1 us per message; chosen by us because it holds the links
+// of a 16-port switch, both ways.
 const maxCuts = 32
 
 // BrokerConfig configures an embedded broker. Fabric is required.
@@ -66,7 +66,9 @@ func StartBroker(cfg BrokerConfig) (*Broker, error) {
 		b.creds[r] = newCredentials(r.String())
 		g := grantOf(r, cfg.Fabric, "")
 		if r == RoleFabric {
-			g.publish = nil // anything: the broker is its own, and looking at the subject of each frame takes a tenth of the time
+			// anything: the broker is its own, and looking at the subject of each frame takes a tenth of the
+			// time
+			g.publish = nil
 		}
 		s.add(b.creds[r], g, false)
 	}

@@ -50,7 +50,8 @@ func (c Credentials) tlsAdvice(err error) string {
 	case errors.As(err, &signer):
 		return "we do not know who signed its certificate: give the certificate of that authority with --tlsca"
 	case errors.As(err, &host):
-		return "its certificate is for other names: use one of those, or make one for this name with fabricd auth init --hosts"
+		return "its certificate is for other names: use one of those, or make one for this name with fabricd auth init " +
+			"--hosts"
 	case strings.Contains(err.Error(), "remote error: tls: ") && c.TLSCert != "":
 		return c.oursAdvice(time.Now())
 	}

@@ -124,7 +124,8 @@ func (s *shard) supervise(w *connection) {
 		if w = s.reconnect(w); w == nil {
 			return
 		}
-		if now := s.maxFrame(); now < before && !overSize { // what the broker said at the end may have been lost with the rest
+		// what the broker said at the end may have been lost with the rest
+		if now := s.maxFrame(); now < before && !overSize {
 			s.notify(wire.Event{
 				Kind: wire.EventTooLarge, Shard: s.index, Count: s.oversized.Add(1),
 				Err: fmt.Errorf("%s takes frames of %d bytes now, and took %d: larger ones are lost; send smaller batches, or "+
@@ -176,7 +177,10 @@ func (s *shard) reconnect(old *connection) *connection {
 		case err == nil:
 			return w
 		case s.ctx.Err() == nil && s.refused.heard(err, time.Now()):
-			s.notify(wire.Event{Kind: wire.EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1), Err: s.refused.gone()})
+			s.notify(wire.Event{
+				Kind: wire.EventUnauthorized, Shard: s.index, Count: s.unauthorized.Add(1),
+				Err: s.refused.gone(),
+			})
 			return nil
 		case s.ctx.Err() == nil:
 			s.tellRefused(err)

@@ -219,8 +219,8 @@ func connect(broker *Broker, url string, creds Credentials, opts []nats.Option) 
 	return nil, cannotConnect(url, creds, err)
 }
 
-// usualControlLine is the most bytes that a broker takes for a token, unless its max_control_line is
-// more.
+// usualControlLine is the most bytes that a broker takes for a token, unless its max_control_line
+// is more.
 const usualControlLine = 4096
 
 // closed reports whether the other side has closed the connection.

@@ -18,7 +18,8 @@ func TestATokenThatIsTooLongIsNamedWhateverIsHeardOfIt(t *testing.T) {
 	long, short := Credentials{JWT: strings.Repeat("x", 4097)}, Credentials{JWT: strings.Repeat("x", 4096)}
 	for _, closes := range []error{io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
 		err := fmt.Errorf("%w: connection closed by remote after TLS handshake: %w", nats.ErrTLS, closes)
-		require.ErrorContains(t, cannotConnect("tls://h", long, err), "may be too long for it, 4097 bytes: raise its max_control_line")
+		require.ErrorContains(t, cannotConnect("tls://h", long, err),
+			"may be too long for it, 4097 bytes: raise its max_control_line")
 		require.ErrorContains(t, cannotConnect("tls://h", short, err), "do not agree on TLS")
 	}
 	err := fmt.Errorf("%w: unknown authority", nats.ErrTLS)

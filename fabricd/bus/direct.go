@@ -8,9 +8,9 @@ import (
 )
 
 // direct is the connection of a shard to the broker of this process. It hands out the messages that
-// come, all of which are frames, and sends frames, itself: in the client library each takes a lock, a
-// copy and an allocation more, and a second goroutine on either way. All else passes by, to and from
-// the library.
+// come, all of which are frames, and sends frames, itself: in the client library each takes a lock,
+// a copy and an allocation more, and a second goroutine on either way. All else passes by, to and
+// from the library.
 type direct struct {
 	*batcher
 	deliver func(subject, frame []byte) // keeps neither
@@ -53,8 +53,8 @@ func (d *direct) Read(p []byte) (int, error) {
 	}
 }
 
-// take looks at what begins with have: a message it delivers, and of all else it says how much passes.
-// It reports false when more must be read first.
+// take looks at what begins with have: a message it delivers, and of all else it says how much
+// passes. It reports false when more must be read first.
 func (d *direct) take() bool {
 	end := bytes.Index(d.have, lineEnd)
 	if end < 0 {

@@ -22,8 +22,9 @@ func (r readFrom) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 func TestDirectTakesMessagesOutOfTheStream(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 3*leastRead)
-	stream := "INFO {}\r\n+OK\r\nMSG a.b 1 3\r\nMSG\r\nPING\r\nMSG c 1 to.me 0\r\n\r\nHMSG d 1 12 15\r\nNATS/1.0\r\n\r\nMSG\r\n" +
-		"MSG e 1 98304\r\n" + long + "\r\nMSG f 1 x\r\nPONG\r\nMSG g 1 2\r\n\r\n\r\n-ERR 'no'\r\n"
+	stream :=
+		"INFO {}\r\n+OK\r\nMSG a.b 1 3\r\nMSG\r\nPING\r\nMSG c 1 to.me 0\r\n\r\nHMSG d 1 12 15\r\nNATS/1.0\r\n\r\nMSG\r\n" +
+			"MSG e 1 98304\r\n" + long + "\r\nMSG f 1 x\r\nPONG\r\nMSG g 1 2\r\n\r\n\r\n-ERR 'no'\r\n"
 	for _, split := range []func(io.Reader) io.Reader{
 		func(r io.Reader) io.Reader { return r }, iotest.HalfReader, iotest.OneByteReader, iotest.DataErrReader,
 	} {
@@ -33,7 +34,9 @@ func TestDirectTakesMessagesOutOfTheStream(t *testing.T) {
 		})
 		rest, err := io.ReadAll(d)
 		require.NoError(t, err)
-		require.Equal(t, "INFO {}\r\n+OK\r\nPING\r\nHMSG d 1 12 15\r\nNATS/1.0\r\n\r\nMSG\r\nMSG f 1 x\r\nPONG\r\n-ERR 'no'\r\n", string(rest))
+		require.Equal(t,
+			"INFO {}\r\n+OK\r\nPING\r\nHMSG d 1 12 15\r\nNATS/1.0\r\n\r\nMSG\r\nMSG f 1 x\r\nPONG\r\n-ERR 'no'\r\n",
+			string(rest))
 		require.Equal(t, []string{"a.b MSG", "c ", "e " + long, "g \r\n"}, got)
 	}
 }

@@ -10,9 +10,9 @@
 // A directed link is one subject, and always publishes from one connection: order holds per
 // publishing connection. A process has few connections, its shards; each has one demultiplexing
 // goroutine that hands frames to the inboxes of the ports and never blocks. To a broker of the same
-// process that is the one that reads: frames pass by nats.go on both ways, see direct.go. Nothing is
-// dropped behind our back: whatever does not reach an inbox is counted in [wire.Stats] and named in a
-// [wire.Event]. Hellos of links within the process share messages, see hellos.go.
+// process that is the one that reads: frames pass by nats.go on both ways, see direct.go. Nothing
+// is dropped behind our back: whatever does not reach an inbox is counted in [wire.Stats] and named
+// in a [wire.Event]. Hellos of links within the process share messages, see hellos.go.
 //
 // # Cuts
 //

@@ -27,8 +27,8 @@ const (
 )
 
 // embedded is what a Broker does with the NATS server of this process. It names no type of
-// nats-server: every package that imports one whose types lead to server.Server compiles the generic
-// code of nats-server once more, which takes half a second.
+// nats-server: every package that imports one whose types lead to server.Server compiles the
+// generic code of nats-server once more, which takes half a second.
 type embedded interface {
 	InProcessConn() (net.Conn, error)
 	ReadyForConnections(patience time.Duration) bool

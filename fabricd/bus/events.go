@@ -12,7 +12,8 @@ import (
 var (
 	errUnknown = errors.New("no link of this process has this subject; if another process of the fabric does, it must " +
 		"be said with Unlisten")
-	errFull = errors.New("more frames than the credits of the link allow: a stranger sends on it, or its inbox is too small")
+	errFull = errors.New("more frames than the credits of the link allow: a stranger sends on it, or its inbox is too " +
+		"small")
 )
 
 // rare returns e when its count is a power of two, and nothing otherwise.

@@ -6,11 +6,11 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Hellos of links whose two ends are in this process travel together, by its broker: one message has
-// those that leave at one time from one shard to another. They are [name, frame]..., each with its length
-// before it; a name is what the subject of the link has after its shards. So nobody can say hello for a
-// link on whose subject he may not publish, and what a direction that is cut would say is dropped by both
-// ends, as its other frames are.
+// Hellos of links whose two ends are in this process travel together, by its broker: one message
+// has those that leave at one time from one shard to another. They are [name, frame]..., each with
+// its length before it; a name is what the subject of the link has after its shards. So nobody can
+// say hello for a link on whose subject he may not publish, and what a direction that is cut would
+// say is dropped by both ends, as its other frames are.
 
 // anyHello ends the subjects of such messages.
 var anyHello = []byte(noNode + ".0")
@@ -88,8 +88,8 @@ func appendChunk[T string | []byte](to []byte, chunk T) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(chunk))), chunk...)
 }
 
-// eachHello calls f for those of a message whose subject begins with prefix: with the subject of the
-// link, which f does not keep, and the frame. It reports whether all of the message was hellos.
+// eachHello calls f for those of a message whose subject begins with prefix: with the subject of
+// the link, which f does not keep, and the frame. It reports whether all of the message was hellos.
 func eachHello(prefix, data []byte, f func(subject, frame []byte)) bool {
 	subject := append(make([]byte, 0, 128), prefix...)
 	for len(data) > 0 {

@@ -35,8 +35,8 @@ func hearLinks(t *testing.T, b *bus.Broker) *nats.Subscription {
 	return sub
 }
 
-// Hellos wait for each other and travel in one message, and whoever taps their links hears each. They
-// keep their place among the other frames of a link.
+// Hellos wait for each other and travel in one message, and whoever taps their links hears each.
+// They keep their place among the other frames of a link.
 func TestHellosTravelTogether(t *testing.T) {
 	t.Parallel()
 	b := bustest.Broker(t, bus.BrokerConfig{})
@@ -77,8 +77,8 @@ func TestHellosTravelTogether(t *testing.T) {
 	require.EqualValues(t, 5, n.Stats().Delivered)
 }
 
-// A hello of a link that is cut goes nowhere: neither one that waits when the cut comes, nor one sent
-// after, nor one that a stranger puts among others.
+// A hello of a link that is cut goes nowhere: neither one that waits when the cut comes, nor one
+// sent after, nor one that a stranger puts among others.
 func TestNoHelloPassesACut(t *testing.T) {
 	t.Parallel()
 	b := bustest.Broker(t, bus.BrokerConfig{})
@@ -127,7 +127,8 @@ func TestHellosForOthersTravelAlone(t *testing.T) {
 	require.Equal(t, subjectOf(hop(0), 1), msg.Subject)
 }
 
-// What is no message of hellos is counted and named, and what came before it in the message is heard.
+// What is no message of hellos is counted and named, and what came before it in the message is
+// heard.
 func TestDamagedHellosAreCounted(t *testing.T) {
 	t.Parallel()
 	b := bustest.Broker(t, bus.BrokerConfig{})

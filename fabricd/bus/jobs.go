@@ -61,8 +61,8 @@ type JobsConfig struct {
 	Existing    bool   // do not make what is not there: the error wraps reply.ErrNoKey
 }
 
-// OpenJobs connects and makes what is not there. The error wraps [ErrNoStore] when the broker has no
-// JetStream. The caller closes it.
+// OpenJobs connects and makes what is not there. The error wraps [ErrNoStore] when the broker has
+// no JetStream. The caller closes it.
 func OpenJobs(ctx context.Context, cfg JobsConfig) (*Jobs, error) {
 	j := &Jobs{}
 	s, err := openStore(ctx, storeWhat{

@@ -42,7 +42,8 @@ func TestLayoutIsTheSameForAllHosts(t *testing.T) {
 		require.Equal(t, west.Shard(node), only.Shard(node), node)
 	}
 	moved, err := bus.NewLayout(bus.HostShards{First: 4, N: 2, Nodes: []string{"s1"}},
-		bus.HostShards{First: 4, N: 2, Nodes: []string{"s0", "s1"}}, bus.HostShards{First: 255, N: 1, Nodes: []string{"s2", "s3"}})
+		bus.HostShards{First: 4, N: 2, Nodes: []string{"s0", "s1"}},
+		bus.HostShards{First: 255, N: 1, Nodes: []string{"s2", "s3"}})
 	require.NoError(t, err)
 	for _, node := range []string{"s0", "s1", "s2", "s3"} {
 		require.Equal(t, west.Shard(node), moved.Only("s1").Shard(node), "as its home and all others see it: %s", node)

@@ -237,7 +237,8 @@ func TestPermissionsOnOurBroker(t *testing.T) {
 	testenv.Raced(t)
 	b := bustest.Broker(t, bus.BrokerConfig{StoreDir: t.TempDir()})
 	attempts := 0
-	// That of the fabric itself may publish anything, see StartBroker; what it hears TestBrokerPermissions tries.
+	// That of the fabric itself may publish anything, see StartBroker; what it hears
+	// TestBrokerPermissions tries.
 	for _, r := range []bus.Role{bus.RoleOperator, bus.RoleViewer, bus.RoleManager} {
 		attempts += tryMatrix(t, r.String(), login(t, b, b.Credentials(r), nats.ErrorHandler(quiet)))
 	}
@@ -296,15 +297,16 @@ func TestPermissionsOnServersThatTrustTheFolderOfKeys(t *testing.T) {
 			require.NoError(t, err)
 			attempts += tryMatrix(t, "switch", connect(one.InboxPrefix, nats.UserJWTAndSeed(one.JWT, one.Seed)))
 
-			dialsUntil(t, nats.ErrAuthorization, server.URL, nats.RootCAs(file("ca.pem"))) // nobody is let in without credentials
+			// nobody is let in without credentials
+			dialsUntil(t, nats.ErrAuthorization, server.URL, nats.RootCAs(file("ca.pem")))
 			dialsUntil(t, nats.ErrAuthorization, server.URL, nats.RootCAs(file("ca.pem")), nats.UserInfo("fabric", "x"))
 			attack.Count(t, "every kind of credentials at every subject, other servers, each release", attempts)
 		})
 	}
 }
 
-// dialsUntil connects to a server until that ends with want. Servers give a client two seconds for its
-// handshake, which a busy machine may not have.
+// dialsUntil connects to a server until that ends with want. Servers give a client two seconds for
+// its handshake, which a busy machine may not have.
 func dialsUntil(t *testing.T, want error, url string, options ...nats.Option) (conn *nats.Conn) {
 	t.Helper()
 	var err error

@@ -56,7 +56,9 @@ func TestOutsideOverTLS(t *testing.T) {
 	onEachOutside(t, func(t *testing.T, release natstest.Release) {
 		cert, key := selfSigned(t)
 		first, more := false, ""
-		if release == natstest.Newest { // Debian's is too old for it; after 1 s the server speaks first, which lets the test's own look at it pass
+		// Debian's is too old for it; after 1 s the server speaks first, which lets the test's own look
+		// at it pass
+		if release == natstest.Newest {
 			first, more = true, `, handshake_first: "1s"`
 		}
 		broker := natstest.Start(t, release,

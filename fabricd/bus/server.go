@@ -92,7 +92,8 @@ func (c ServerConfig) service() (me Subject, cfg micro.Config, err error) {
 	switch {
 	case c.Agent != "":
 		me = Subject{Kind: SubjectAgent, Node: c.Agent}
-		cfg.Name, cfg.Description, cfg.Metadata = AgentService, "runs switches and NICs of Weft fabrics on its host", map[string]string{}
+		cfg.Name, cfg.Description, cfg.Metadata = AgentService, "runs switches and NICs of Weft fabrics on its host",
+			map[string]string{}
 		err = ValidateAgent(c.Agent)
 	case c.User != "":
 		me.Kind, me.Node = SubjectRenewal, nodeOf(c.User)

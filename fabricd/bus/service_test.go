@@ -116,7 +116,8 @@ func TestAgentsThatAnswerLateAreFound(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, nc.Flush())
-	found, err := dialAgents(t, url).Discover(t.Context(), bus.AgentService, func(f []bus.Found) bool { return len(f) == 2 })
+	found, err := dialAgents(t, url).Discover(t.Context(), bus.AgentService,
+		func(f []bus.Found) bool { return len(f) == 2 })
 	require.NoError(t, err)
 	require.Equal(t, []bus.Found{{ID: "first"}, {ID: "second"}}, found)
 }

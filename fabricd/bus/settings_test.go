@@ -32,7 +32,8 @@ func userHome(t *testing.T) (file func(name string) string) {
 		"nats/context/jwt.json":    `{"url":"nats://lab:4222","user_jwt":"eyJ"}`,
 		"nats/context/two.json":    fmt.Sprintf(`{"url":"nats://lab:4222","user":"u","creds":%q}`, file("a.creds")),
 		"nats/context/named.json":  `{"url":"nats://lab:4222","user":"ann","password":"secret"}`,
-		"nats/context/lab.json": fmt.Sprintf(`{"url":"nats://lab:4222","creds":%q,"cert":%q,"key":%q,"ca":%q,"inbox_prefix":"_LAB","tls_first":true}`,
+		"nats/context/lab.json": fmt.Sprintf(
+			`{"url":"nats://lab:4222","creds":%q,"cert":%q,"key":%q,"ca":%q,"inbox_prefix":"_LAB","tls_first":true}`,
 			file("a.creds"), file("cert.pem"), file("key.pem"), file("ca.pem")),
 	} {
 		require.NoError(t, os.WriteFile(file(name), []byte(text), 0o600))

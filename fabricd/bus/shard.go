@@ -286,8 +286,8 @@ func (s *shard) deliverCopy(subject, frame []byte) wire.Event {
 	return l.put(wire.NewMessage(frame))
 }
 
-// takes reports whether there is an inbox for a frame of l, which is nil for an unknown subject, else
-// what went wrong. s.mu is held.
+// takes reports whether there is an inbox for a frame of l, which is nil for an unknown subject,
+// else what went wrong. s.mu is held.
 func (s *shard) takes(l *natsLink, subject string, frame []byte) (e wire.Event, ok bool) {
 	switch {
 	case s.ended:

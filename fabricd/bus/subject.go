@@ -231,8 +231,8 @@ func linksBetween(fabric string, from, to int) string {
 	return root + "." + fabric + ".l." + strconv.Itoa(from) + "." + strconv.Itoa(to) + "."
 }
 
-// noNode stands where the node does in the subjects of answers of those that are none, and of hellos of
-// many links. No node is called so.
+// noNode stands where the node does in the subjects of answers of those that are none, and of
+// hellos of many links. No node is called so.
 const noNode = "~"
 
 // Answers arrive below the asker's inbox at <inbox>.<asker>.<node>.<number>: the node is in there

@@ -20,7 +20,10 @@ func TestSubjects(t *testing.T) {
 		"weft.a-1.ctl.get.status":        {Kind: bus.SubjectControl, Fabric: "a-1", Verb: "get.status"},
 		"weft.lab.ev.link-changed":       {Kind: bus.SubjectEvent, Fabric: "lab", Verb: "link-changed"},
 		"weft.lab.sw.s1_03.do.get.state": {Kind: bus.SubjectSwitch, Fabric: "lab", Node: "s1.03", Verb: "get.state"},
-		"weft.lab.sw.s7.tell.port.down":  {Kind: bus.SubjectSwitch, Fabric: "lab", Node: "s7", Verb: "port.down", Event: true},
+		"weft.lab.sw.s7.tell.port.down": {
+			Kind: bus.SubjectSwitch, Fabric: "lab", Node: "s7", Verb: "port.down",
+			Event: true,
+		},
 	} {
 		require.NoError(t, want.Validate())
 		require.Equal(t, subject, want.String())

@@ -174,7 +174,8 @@ func PushAccount(ctx context.Context, cfg PushConfig, token string) (took []stri
 		took = append(took, a.Server.Name)
 	}
 	if len(took) == 0 && err == nil {
-		err = fmt.Errorf("no server at %s takes the account: does it run with the configuration that fabricd auth init has made?", redact(cfg.URL))
+		err = fmt.Errorf("no server at %s takes the account: does it run with the configuration that fabricd auth init has "+
+			"made?", redact(cfg.URL))
 	}
 	slices.Sort(took)
 	return took, err

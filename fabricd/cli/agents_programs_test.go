@@ -27,7 +27,8 @@ func TestTheLeaderTellsOfProgramsOnAllAgents(t *testing.T) {
 	for _, name := range []string{"h1", "h2"} {
 		startAgent(t, url, name, "--memory", "128MiB", "--cores", "1")
 	}
-	up := begin(t, "up", "--listen", "off", "--fabric", "lab", "--server", url, "--agents", "all", "--topology", "kary-ntree:2,2",
+	up := begin(t, "up", "--listen", "off", "--fabric", "lab", "--server", url, "--agents", "all", "--topology",
+		"kary-ntree:2,2",
 		"--traffic", "none")
 	up.out.Await(t, "Ctrl-C drains")
 	e, err := registry.Find("lab")
@@ -49,7 +50,8 @@ func TestTheLeaderTellsOfProgramsOnAllAgents(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = null.Close() }()
 	code, err := open[0].Run(namespace.Command{
-		Args: []string{curl, "--max-time", "20", "http://n11/"}, Env: os.Environ(), Dir: "/", Files: [3]*os.File{null, null, null},
+		Args: []string{curl, "--max-time", "20", "http://n11/"}, Env: os.Environ(), Dir: "/",
+		Files: [3]*os.File{null, null, null},
 	}, nil)
 	require.NoError(t, err)
 	require.Equal(t, 7, code, "nobody listens there")

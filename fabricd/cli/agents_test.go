@@ -77,7 +77,8 @@ func TestAgentsOfAnotherVersionGetNoFabric(t *testing.T) {
 		})
 	}()
 	<-began
-	refused(t, "cluster: agent other on host ? is of version 99.0.0, and this fabricd of 5.0.0: run the same version on all hosts",
+	refused(t, "cluster: agent other on host ? is of version 99.0.0, and this fabricd of 5.0.0: run the same version on "+
+		"all hosts",
 		"up", "--topology", "kary-ntree:4,3", "--fabric", "lab", "--server", url, "--agents", "all")
 	cancel()
 	require.NoError(t, <-ended)
@@ -96,7 +97,8 @@ func TestAFabricOnAgentsIsLeftLedOnAndEnded(t *testing.T) {
 }
 
 // runsAlready is why a fabric on agents is not led with another topology.
-const runsAlready = "fabric lab runs on agents already, and is kary-ntree:2,2: leave --topology away to lead it, end it with fabricd down, or choose another --fabric"
+const runsAlready = "fabric lab runs on agents already, and is kary-ntree:2,2: leave --topology away to lead it, end " +
+	"it with fabricd down, or choose another --fabric"
 
 func leftLedOnAndEnded(t *testing.T, url string) {
 	ownRegistry(t)
@@ -132,7 +134,9 @@ see what happens:                   linkmon --fabric lab events --follow
 	_, err = c.Apply(t.Context(), fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.0"})
 	require.NoError(t, err)
 	carries(t, c)
-	require.Regexp(t, `\nfabric lab goes on: lead it again with fabricd up --fabric lab, end it with fabricd down --fabric lab\n$`, r.end(t))
+	require.Regexp(t,
+		`\nfabric lab goes on: lead it again with fabricd up --fabric lab, end it with fabricd down --fabric lab\n$`,
+		r.end(t))
 
 	refused(t, runsAlready, append([]string{"up", "--topology", "kary-ntree:4,3"}, at...)...)
 	r = up()
@@ -161,9 +165,11 @@ see what happens:                   linkmon --fabric lab events --follow
 
 	said, _, code := fabricd(t, append([]string{"down"}, at...)...)
 	require.Zero(t, code)
-	require.Equal(t, "fabric lab is ended: kary-ntree:2,2, which ran on h1, h2\nits ledger was not checked: nobody led it; "+
-		"to check a ledger, lead the fabric with fabricd up and end it with Ctrl-C\n", said)
-	refused(t, "no fabric lab is written down at this server: fabrics on agents only are; others begin and end with their fabricd up",
+	require.Equal(t,
+		"fabric lab is ended: kary-ntree:2,2, which ran on h1, h2\nits ledger was not checked: nobody led it; "+
+			"to check a ledger, lead the fabric with fabricd up and end it with Ctrl-C\n", said)
+	refused(t, "no fabric lab is written down at this server: fabrics on agents only are; others begin and end with "+
+		"their fabricd up",
 		append([]string{"down"}, at...)...)
 	list, _, _ := fabricd(t, "agents", "--server", url)
 	require.Equal(t, 2, strings.Count(list, "; runs nothing\n"), list)
@@ -178,14 +184,16 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	url := keepingServer(t)
 	agent := startAgent(t, url, "h1", "--memory", "128MiB")
 	args := []string{
-		"up", "--listen", "off", "--detach", "--fabric", "lab", "--server", url, "--agents", "h1", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1",
+		"up", "--listen", "off", "--detach", "--fabric", "lab", "--server", url, "--agents", "h1", "--topology",
+		"kary-ntree:2,2", "--traffic", "uniform:0.1",
 	}
 
 	// Killed before anything was written down: who has stood by begins.
 	store, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: "lab", URL: url})
 	require.NoError(t, err)
 	defer store.Close()
-	_, err = cluster.Campaign(t.Context(), cluster.CampaignConfig{Store: store, Me: cluster.Leader{ID: "x", Host: "gone", PID: 1}})
+	_, err = cluster.Campaign(t.Context(),
+		cluster.CampaignConfig{Store: store, Me: cluster.Leader{ID: "x", Host: "gone", PID: 1}})
 	require.NoError(t, err)
 	r := begin(t, args...)
 	r.out.Await(t, "standing by: process 1 on host gone leads fabric lab")
@@ -197,7 +205,8 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	other := begin(t, "up", "--fabric", "lab", "--server", url, "--traffic", "uniform:0.7", "--method", "auto",
 		"--listen", "off")
 	other.out.Await(t, "standing by")
-	require.Equal(t, "fabricd: fabric lab is there already, with --traffic uniform:0.1: these flags do not change it; end it with fabricd down to begin it anew\n", other.errs.String())
+	require.Equal(t, "fabricd: fabric lab is there already, with --traffic uniform:0.1: these flags do not change it; "+
+		"end it with fabricd down to begin it anew\n", other.errs.String())
 	other.end(t)
 	r.end(t)
 
@@ -206,14 +215,16 @@ func TestAFabricOnAgentsWhoseStartWasBrokenOff(t *testing.T) {
 	r = begin(t, args...)
 	r.out.Await(t, "Ctrl-C drains")
 	require.Equal(t, "fabricd: who began fabric lab was ended before it was up: made anew on h1\n", r.errs.String())
-	require.Regexp(t, `host \d+\.1 of fabric lab has ended: it was made for a leader that has ended since\n`, agent.out.String())
+	require.Regexp(t, `host \d+\.1 of fabric lab has ended: it was made for a leader that has ended since\n`,
+		agent.out.String())
 	r.end(t)
 
 	// Killed in the middle of ending it.
 	require.NoError(t, store.Delete(t.Context(), "fabric"))
 	r = begin(t, args...)
 	r.out.Await(t, "Ctrl-C drains")
-	require.Regexp(t, `\nagent h1: host \d+\.1 of fabric lab has ended: a new fabric of this name begins\n`, agent.out.String())
+	require.Regexp(t, `\nagent h1: host \d+\.1 of fabric lab has ended: a new fabric of this name begins\n`,
+		agent.out.String())
 	require.Empty(t, r.errs.String())
 	r.out.Await(t, " traffic uniform:0.1\n") // else it began, and did not go on
 	r.end(t)
@@ -241,7 +252,8 @@ func TestAFabricOnAgentsWithKeys(t *testing.T) {
 	ownRegistry(t)
 	dir := filepath.Join(t.TempDir(), "keys")
 	port, route := rig.FreePort(t, "127.0.0.1"), rig.FreePort(t, "127.0.0.1")
-	_, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir, "--hosts", "h1=127.0.0.1", "--port", strconv.Itoa(port), "--cluster-port", strconv.Itoa(route))
+	_, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir, "--hosts", "h1=127.0.0.1", "--port",
+		strconv.Itoa(port), "--cluster-port", strconv.Itoa(route))
 	require.Zero(t, code, errs)
 	host := filepath.Join(dir, "hosts", "h1")
 	natstest.StartIn(t, natstest.Newest, host, "127.0.0.1", port)
@@ -250,5 +262,6 @@ func TestAFabricOnAgentsWithKeys(t *testing.T) {
 	up := begin(t, "up", "--fabric", "lab", "--agents", "all", "--auth", filepath.Join(dir, "leader"), "--server", url,
 		"--topology", "kary-ntree:2,2", "--traffic", "uniform:0.1", "--listen", "off")
 	delivers(t, up)
-	require.Regexp(t, `ledger: [1-9]\d* injected = \d+ delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: balanced`, up.end(t))
+	require.Regexp(t, `ledger: [1-9]\d* injected = \d+ delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: balanced`,
+		up.end(t))
 }

@@ -46,12 +46,14 @@ func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 	ownRegistry(t)
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
 	file := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
-	made, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir, "--hosts", "a=127.0.0.1", "--port", fmt.Sprint(port))
+	made, errs, code := fabricd(t, "auth", "init", "--fabric", "lab", "--dir", dir, "--hosts", "a=127.0.0.1", "--port",
+		fmt.Sprint(port))
 	require.Zero(t, code, errs)
 	require.Regexp(t, `view +[A-Z2-7]{26}\n +operate +[A-Z2-7]{26}`, made)
 	natstest.StartIn(t, natstest.Newest, file("hosts/a"), "127.0.0.1", port)
 	server := fmt.Sprintf("tls://127.0.0.1:%d", port)
-	u := launch(t, "--fabric", "lab", "--server", server, "--auth", file("leader"), "--traffic", "uniform:0.1", "--listen", "127.0.0.1:0", "--json", "-v")
+	u := launch(t, "--fabric", "lab", "--server", server, "--auth", file("leader"), "--traffic", "uniform:0.1", "--listen",
+		"127.0.0.1:0", "--json", "-v")
 	before := secretsIn(t, dir)
 	require.Greater(t, len(before), 15)
 
@@ -79,7 +81,10 @@ func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 
 	after := secretsIn(t, dir)
 	var told strings.Builder
-	for _, path := range []string{"status", "topology", "links", "switches", "faults", "ledger", "events", "fabrics", "openapi.json"} {
+	for _, path := range []string{
+		"status", "topology", "links", "switches", "faults", "ledger", "events", "fabrics",
+		"openapi.json",
+	} {
 		code, body := fetch(t, "GET", u.entry.Page+"api/v1/"+path, "")
 		require.Equal(t, 200, code)
 		told.WriteString(body)
@@ -97,6 +102,7 @@ func TestAFabricWhoseKeysAreRotatedGoesOnAndTellsNoSecret(t *testing.T) {
 	_, errs, code = fabricd(t, "manage", "--fabric", "lab", "--server", server, "--auth", file("users/viewer"))
 	require.Equal(t, command.ExitUnusable, code)
 	require.Regexp(t, `^fabricd: bus: control of user viewer: the broker at `+server+` refuses the user of `+
-		file("users/viewer/viewer.creds")+` with the key U\w{55}: it does not know who signed them, or they are revoked or expired: `+
+		file("users/viewer/viewer.creds")+
+		` with the key U\w{55}: it does not know who signed them, or they are revoked or expired: `+
 		`take the newest that fabricd auth has made: nats: Authorization Violation\n$`, errs)
 }

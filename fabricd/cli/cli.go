@@ -1,5 +1,5 @@
-// Package cli is the command fabricd: it makes one command of those of its nouns, which are packages
-// below it.
+// Package cli is the command fabricd: it makes one command of those of its nouns, which are
+// packages below it.
 package cli
 
 import (
@@ -68,7 +68,8 @@ Look and cut:     linkmon status, linkmon cut s0.00 s1.00
 Exit codes: 0 all went well, 1 an expectation of a scenario did not hold, 2 wrong input or nothing to work on.`,
 	}
 	root.AddCommand(up.Command(), up.DownCommand(), up.StateCommand(), agent.Command(), agent.ListCommand(), run.Command(),
-		switches.Command(), manage.Command(), ib.Command(), auth.Command(), topology.Command(), scenario.Command(), explain.Command(),
+		switches.Command(), manage.Command(), ib.Command(), auth.Command(), topology.Command(), scenario.Command(),
+		explain.Command(),
 		verify.Command(), sweep.Command(), routes.Command(), reroute.Command(), tolerate.Command(),
 		job.Command(), job.PieceCommand())
 	exec.allow(root)

@@ -40,16 +40,23 @@ type guarded struct {
 // guardedSite makes the keys and starts the servers, each in its copy of the folder.
 func guardedSite(t *testing.T) *guarded {
 	t.Helper()
-	g := &guarded{clusterRun: &clusterRun{site: newSite(t), load: "uniform:0.01"}, keys: filepath.Join(t.TempDir(), "keys")}
+	g := &guarded{
+		clusterRun: &clusterRun{site: newSite(t), load: "uniform:0.01"},
+		keys:       filepath.Join(t.TempDir(), "keys"),
+	}
 	client, route := rig.FreePort(t, "127.0.0.3"), rig.FreePort(t, "127.0.0.3")
 	var names, urls []string
 	for i := range 3 {
-		h := &siteHost{name: fmt.Sprintf("h%d", i+1), addr: fmt.Sprintf("127.0.0.%d", i+1), client: client, route: route, dir: t.TempDir()}
+		h := &siteHost{
+			name: fmt.Sprintf("h%d", i+1), addr: fmt.Sprintf("127.0.0.%d", i+1), client: client, route: route,
+			dir: t.TempDir(),
+		}
 		g.hosts = append(g.hosts, h)
 		names, urls = append(names, h.name+"="+h.addr), append(urls, fmt.Sprintf("tls://%s:%d", h.addr, client))
 	}
 	g.server = strings.Join(urls, ",")
-	g.made = g.fabricd(0, "auth", "init", "--fabric", "lab", "--dir", g.keys, "--hosts", strings.Join(names, ","), "--port", fmt.Sprint(client), "--cluster-port", fmt.Sprint(route))
+	g.made = g.fabricd(0, "auth", "init", "--fabric", "lab", "--dir", g.keys, "--hosts", strings.Join(names, ","),
+		"--port", fmt.Sprint(client), "--cluster-port", fmt.Sprint(route))
 	for _, h := range g.hosts {
 		h.cwd = g.copy("hosts/" + h.name)
 		h.server = g.start(h, g.program, "-c", "nats.conf")
@@ -98,7 +105,8 @@ func (g *guarded) hosts0() string {
 // startAgentWith starts an agent with the credentials of a folder.
 func (g *guarded) startAgentWith(h *siteHost, folder string) *rig.Process {
 	g.t.Helper()
-	p := g.start(h, filepath.Join(g.bin, "fabricd"), "agent", "-v", "--name", h.name, "--auth", folder, "--server", g.server, "--memory", "1GiB", "--cores", "2")
+	p := g.start(h, filepath.Join(g.bin, "fabricd"), "agent", "-v", "--name", h.name, "--auth", folder, "--server",
+		g.server, "--memory", "1GiB", "--cores", "2")
 	p.Says(" room for ")
 	return p
 }
@@ -118,7 +126,8 @@ func (g *guarded) rotated() (out auth.Rotated) {
 // rotate rotates all keys; those users take new ones.
 func (g *guarded) rotate(want ...string) {
 	g.t.Helper()
-	viewer := g.start(g.hosts[2], filepath.Join(g.bin, "linkmon"), "watch", "--json", "--fabric", "lab", "--auth", g.copy("users/viewer"), "--server", g.server)
+	viewer := g.start(g.hosts[2], filepath.Join(g.bin, "linkmon"), "watch", "--json", "--fabric", "lab", "--auth",
+		g.copy("users/viewer"), "--server", g.server)
 	viewer.Says(`"delivered_per_second":`) // it is connected
 	out := g.rotated()
 	viewer.Kill() // it would end when a busy machine keeps the fabric from answering for long
@@ -140,9 +149,9 @@ func (g *guarded) rotate(want ...string) {
 }
 
 // The keys of a fabric over three hosts are rotated under load while everything runs that can be
-// connected: once, at soak twice, and once more after another has taken the lead. Then the key of an
-// agent is revoked. No packet is unaccounted for, nobody is started again, and no secret is to be seen
-// anywhere.
+// connected: once, at soak twice, and once more after another has taken the lead. Then the key of
+// an agent is revoked. No packet is unaccounted for, nobody is started again, and no secret is to
+// be seen anywhere.
 func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -165,14 +174,17 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	require.NoError(t, err)
 	leader := func(h int, args ...string) *rig.Process {
 		return g.start(g.hosts[h], filepath.Join(g.bin, "fabricd"), append([]string{
-			"up", "-v", "--json", "--fabric", "lab", "--auth", g.copy("leader"), "--server", g.server, "--hello-interval", "400ms", "--listen", "0.0.0.0:0", "--detach",
+			"up", "-v", "--json", "--fabric", "lab", "--auth", g.copy("leader"), "--server", g.server, "--hello-interval",
+			"400ms", "--listen", "0.0.0.0:0", "--detach",
 		}, args...)...)
 	}
-	g.lead = leader(0, "--agents", "all", "--topology", tree, "--traffic", g.load, "--routing", "ftree", "--method", "none")
+	g.lead = leader(0, "--agents", "all", "--topology", tree, "--traffic", g.load, "--routing", "ftree", "--method",
+		"none")
 	g.lead.Says(`{"up":`)
 	g.standby = leader(1)
 	g.standby.Says(`{"standby":`)
-	manager := g.start(g.hosts[1], filepath.Join(g.bin, "fabricd"), "manage", "-v", "--json", "--fabric", "lab", "--auth", g.copy("users/manager"), "--server", g.server)
+	manager := g.start(g.hosts[1], filepath.Join(g.bin, "fabricd"), "manage", "-v", "--json", "--fabric", "lab", "--auth",
+		g.copy("users/manager"), "--server", g.server)
 	manager.Says(`"kind":"manages"`)
 	g.client = g.operator()
 	everybody := []string{
@@ -194,10 +206,13 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	// Who has the old credentials is let in no more.
 	for folder, creds := range old {
 		args := map[string][]string{
-			"leader": {"agents"}, "hosts/h1": {"agent", "--name", "h1"}, "users/viewer": {"down", "--fabric", "lab"}, "users/manager": {"manage", "--fabric", "lab"},
+			"leader": {"agents"}, "hosts/h1": {"agent", "--name", "h1"}, "users/viewer": {"down", "--fabric", "lab"},
+			"users/manager": {"manage", "--fabric", "lab"},
 		}[folder]
-		require.Regexp(t, `^fabricd: .* with the key U\w{55}: it does not know who signed them, or they are revoked or expired: `+
-			`take the newest that fabricd auth has made: nats: Authorization Violation\n$`, g.fabricd(2, append(args, "--auth", creds, "--server", g.server)...), folder)
+		require.Regexp(t,
+			`^fabricd: .* with the key U\w{55}: it does not know who signed them, or they are revoked or expired: `+
+				`take the newest that fabricd auth has made: nats: Authorization Violation\n$`,
+			g.fabricd(2, append(args, "--auth", creds, "--server", g.server)...), folder)
 	}
 
 	// The agent of the third host is revoked: it ends, its part is lost and the others go on.
@@ -214,14 +229,16 @@ func TestKeysOfAFabricOverThreeHostsAreRotatedAndRevoked(t *testing.T) {
 	g.hosts[2].agent = g.startAgentWith(g.hosts[2], g.copy("hosts/h3"))
 	g.sound("an agent revoked, and started with new credentials")
 	g.noSecret(append(before, secretsIn(t, g.keys)...),
-		append(g.viewers, g.hosts[0].agent, g.hosts[1].agent, g.hosts[2].agent, revoked, ended, g.lead, g.standby, manager)...)
+		append(g.viewers, g.hosts[0].agent, g.hosts[1].agent, g.hosts[2].agent, revoked, ended, g.lead, g.standby,
+			manager)...)
 }
 
 // operator is a client that may operate.
 func (g *guarded) operator() *api.Client {
 	g.t.Helper()
 	at := g.as("users/operator")
-	client, err := api.Dial(registry.Entry{Listed: registry.Listed{Name: "lab", URL: at.URL}, Operator: at.Credentials}, "test", true)
+	client, err := api.Dial(registry.Entry{Listed: registry.Listed{Name: "lab", URL: at.URL}, Operator: at.Credentials},
+		"test", true)
 	require.NoError(g.t, err)
 	g.t.Cleanup(func() { require.NoError(g.t, client.Close()) })
 	return client
@@ -230,7 +247,10 @@ func (g *guarded) operator() *api.Client {
 // as is how one connects with a folder of the keys.
 func (g *guarded) as(folder string) bus.Resolved {
 	g.t.Helper()
-	at, err := bus.Settings{Server: g.server, Auth: filepath.Join(g.keys, folder)}.Resolve(func(string) string { return "" })
+	at, err := bus.Settings{
+		Server: g.server,
+		Auth:   filepath.Join(g.keys, folder),
+	}.Resolve(func(string) string { return "" })
 	require.NoError(g.t, err)
 	return at
 }
@@ -265,14 +285,15 @@ func (g *guarded) noSecret(secrets []string, processes ...*rig.Process) {
 	}
 	for _, h := range g.hosts {
 		var kept strings.Builder
-		require.NoError(t, filepath.WalkDir(filepath.Join(h.cwd, "jetstream"), func(path string, e os.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return nil // a server is at work there
-			}
-			text, _ := os.ReadFile(path)
-			kept.Write(text)
-			return nil
-		}))
+		require.NoError(t, filepath.WalkDir(filepath.Join(h.cwd, "jetstream"),
+			func(path string, e os.DirEntry, err error) error {
+				if err != nil || e.IsDir() {
+					return nil // a server is at work there
+				}
+				text, _ := os.ReadFile(path)
+				kept.Write(text)
+				return nil
+			}))
 		require.Contains(t, kept.String(), "$KV.weft-lab.")
 		look("what the server of "+h.name+" keeps", kept.String())
 	}
@@ -303,7 +324,8 @@ func (g *guarded) pages(token string) map[string]string {
 	var up struct {
 		Up struct{ Page string }
 	}
-	require.NoError(t, json.NewDecoder(strings.NewReader(g.lead.Out.String()[strings.Index(g.lead.Out.String(), `{"up":`):])).Decode(&up))
+	require.NoError(t,
+		json.NewDecoder(strings.NewReader(g.lead.Out.String()[strings.Index(g.lead.Out.String(), `{"up":`):])).Decode(&up))
 	require.Regexp(t, `^https://127\.0\.0\.1:\d+/$`, up.Up.Page)
 	known := x509.NewCertPool()
 	ca, err := os.ReadFile(filepath.Join(g.keys, "ca.pem"))
@@ -316,7 +338,8 @@ func (g *guarded) pages(token string) map[string]string {
 	defer client.CloseIdleConnections()
 	all := map[string]string{}
 	for _, path := range []string{
-		"", "metrics", "api/v1/status", "api/v1/topology", "api/v1/links", "api/v1/switches", "api/v1/faults", "api/v1/ledger", "api/v1/events", "api/v1/fabrics", "api/v1/openapi.json",
+		"", "metrics", "api/v1/status", "api/v1/topology", "api/v1/links", "api/v1/switches", "api/v1/faults",
+		"api/v1/ledger", "api/v1/events", "api/v1/fabrics", "api/v1/openapi.json",
 	} {
 		for _, bears := range []string{"", strings.Repeat("A", 26), token} {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, up.Up.Page+path, nil)

@@ -93,7 +93,8 @@ func namespaces(t *testing.T, prefix string) *site {
 	}
 	for i := 1; i <= 3; i++ {
 		s.hosts = append(s.hosts, &siteHost{
-			name: fmt.Sprintf("h%d", i), addr: fmt.Sprintf("10.77.0.%d", i), client: 4222, route: 6222, dir: t.TempDir(), routes: routes,
+			name: fmt.Sprintf("h%d", i), addr: fmt.Sprintf("10.77.0.%d", i), client: 4222, route: 6222, dir: t.TempDir(),
+			routes: routes,
 			prefix: append([]string{"ip", "netns", "exec", fmt.Sprintf("%s%d", prefix, i)}, clockOf(t, i)...),
 		})
 	}

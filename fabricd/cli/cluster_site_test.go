@@ -84,13 +84,18 @@ jetstream { store_dir: %q, max_memory_store: 64MB, max_file_store: 1GB }
 
 func (s *site) startAgent(h *siteHost) {
 	s.t.Helper()
-	h.agent = s.start(h, filepath.Join(s.bin, "fabricd"), "agent", "--name", h.name, "--server", s.servers(h), "--memory", "1GiB", "--cores", "2")
+	h.agent = s.start(h, filepath.Join(s.bin, "fabricd"), "agent", "--name", h.name, "--server", s.servers(h), "--memory",
+		"1GiB", "--cores", "2")
 }
 
 // startLeader starts fabricd up on a host. It leads, or stands by.
 func (s *site) startLeader(h *siteHost, args ...string) *rig.Process {
 	s.t.Helper()
-	return s.start(h, filepath.Join(s.bin, "fabricd"), append([]string{"up", "--fabric", "lab", "--server", s.servers(h), "--listen", "off", "--json", "--hello-interval", "400ms"}, args...)...)
+	return s.start(h, filepath.Join(s.bin, "fabricd"),
+		append([]string{
+			"up", "--fabric", "lab", "--server", s.servers(h), "--listen", "off", "--json", "--hello-interval",
+			"400ms",
+		}, args...)...)
 }
 
 // loopbackSite is three hosts on three addresses of the loopback interface. Servers reach each

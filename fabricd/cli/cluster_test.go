@@ -24,8 +24,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// clusterFabric is what runs on a cluster: small, for each hello and packet goes through the servers,
-// which takes most of the time. At soak it is one of 80 switches.
+// clusterFabric is what runs on a cluster: small, for each hello and packet goes through the
+// servers, which takes most of the time. At soak it is one of 80 switches.
 func clusterFabric() (tree, load string) {
 	if testenv.Soak() {
 		return "mport-tree:8,3", "uniform:0.02"
@@ -74,7 +74,8 @@ func (s *site) run() {
 	r.lead.Says(`{"up":`)
 	r.standby = s.startLeader(s.hosts[1])
 	r.standby.Says(`{"standby":`)
-	r.client, err = api.Dial(registry.Entry{Listed: registry.Listed{Name: "lab", URL: s.servers(s.hosts[1])}}, "test", true)
+	r.client, err = api.Dial(registry.Entry{Listed: registry.Listed{Name: "lab", URL: s.servers(s.hosts[1])}}, "test",
+		true)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.client.Close()) }()
 	r.sound("start")
@@ -120,7 +121,8 @@ func (s *site) run() {
 	r.lead = nil
 	r.findLeader()
 	r.standby = s.startLeader(s.hosts[2], "--topology", tree)
-	r.until("the new leader knows the cut link", func(st api.Status) bool { return len(st.LinksCut) == 1 && st.LinksCut[0] == cut })
+	r.until("the new leader knows the cut link",
+		func(st api.Status) bool { return len(st.LinksCut) == 1 && st.LinksCut[0] == cut })
 	r.standby.Says(`{"standby":`)
 	_, err = r.client.Apply(t.Context(), fault.Spec{Do: fault.VerbHeal})
 	require.NoError(t, err)
@@ -189,8 +191,8 @@ func (s *site) writer() (writer *siteHost) {
 	return writer
 }
 
-// unheard is long enough for a store to answer: a question that comes before the servers have chosen
-// who keeps things is never answered, and is asked again.
+// unheard is long enough for a store to answer: a question that comes before the servers have
+// chosen who keeps things is never answered, and is asked again.
 const unheard = 2 * time.Second
 
 // storeWrites waits until the store takes a write.
@@ -327,7 +329,8 @@ func (r *clusterRun) sound(after string) {
 	pairs := r.connected()
 	_, err = r.client.SetTraffic(t.Context(), r.load)
 	require.NoError(t, err)
-	t.Logf("after %s: all up in %v, drained in %v, connected in %v, %d injected = %d delivered + %d lost + %d discarded, %d pairs connected", after, up.Round(time.Millisecond),
+	t.Logf("after %s: all up in %v, drained in %v, connected in %v, %d injected = %d delivered + %d lost + %d "+
+		"discarded, %d pairs connected", after, up.Round(time.Millisecond),
 		(drained - up).Round(time.Millisecond), (time.Since(began) - drained).Round(time.Millisecond),
 		l.Injected, l.Delivered, l.Lost, l.Discarded, pairs)
 }

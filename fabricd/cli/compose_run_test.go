@@ -19,8 +19,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// composed runs the services of a compose file as processes, each at an address of its own, and starts
-// again what ends, as "restart: unless-stopped" does.
+// composed runs the services of a compose file as processes, each at an address of its own, and
+// starts again what ends, as "restart: unless-stopped" does.
 type composed struct {
 	services  map[string]composeService
 	address   map[string]string // of each service

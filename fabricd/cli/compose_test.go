@@ -13,8 +13,8 @@ import (
 	linkmon "github.com/weft-fabric/weft/linkmon/cli"
 )
 
-// compose is what of a compose file we write; any other field is a mistake of ours, or a test that has
-// to grow.
+// compose is what of a compose file we write; any other field is a mistake of ours, or a test that
+// has to grow.
 type compose struct {
 	Name     string                       `yaml:"name"`
 	Nats     any                          `yaml:"x-nats"`

@@ -48,7 +48,8 @@ func invoked(t *testing.T, line string) {
 
 func TestTheServersConfigurationIsOne(t *testing.T) {
 	t.Parallel()
-	accepted(t, filepath.Join(deployments, "nats.conf"), "NAME=h1", "LISTEN=10.0.0.1:4222", "CLUSTER=10.0.0.1:6222", "STORE="+t.TempDir())
+	accepted(t, filepath.Join(deployments, "nats.conf"), "NAME=h1", "LISTEN=10.0.0.1:4222", "CLUSTER=10.0.0.1:6222",
+		"STORE="+t.TempDir())
 }
 
 // kubernetes is what of its objects we write; any other field is a mistake of ours, or a test that
@@ -193,7 +194,8 @@ func TestTheManifestsHaveTheFieldsAndFlagsThatThereAre(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, map[string]int{"v1 ConfigMap": 1, "v1 Service": 3, "apps/v1 StatefulSet": 2, "apps/v1 Deployment": 2}, kinds)
+	require.Equal(t, map[string]int{"v1 ConfigMap": 1, "v1 Service": 3, "apps/v1 StatefulSet": 2, "apps/v1 Deployment": 2},
+		kinds)
 	require.Equal(t, 3, commands)
 }
 
@@ -209,7 +211,9 @@ func TestTheScriptIsOneAndItsCommandsAreOurs(t *testing.T) {
 	require.NoError(t, err)
 	script, err := os.ReadFile(path)
 	require.NoError(t, err)
-	lines := regexp.MustCompile(`(?m)^(?:if |fabricd up|fabricd|.*until )? ?(?:\./)?fabricd ((?:agents?|up|down) [^;#>)&\n]*)`).FindAllStringSubmatch(strings.ReplaceAll(string(script)+string(docs), `"`, ""), -1)
+	lines := regexp.MustCompile(
+		`(?m)^(?:if |fabricd up|fabricd|.*until )? ?(?:\./)?fabricd ((?:agents?|up|down) [^;#>)&\n]*)`).FindAllStringSubmatch(
+		strings.ReplaceAll(string(script)+string(docs), `"`, ""), -1)
 	for _, l := range lines {
 		invoked(t, strings.ReplaceAll(l[1], "${SLURM_CPUS_ON_NODE:-0}", "0"))
 	}

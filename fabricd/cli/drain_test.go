@@ -37,7 +37,8 @@ func TestAFabricThatDoesNotDrainSaysWhatIsLeftAndFails(t *testing.T) {
 	u := launch(t, slow...)
 	holdsPackets(t, u)
 	text := u.endsWith(t, command.ExitFailed)
-	require.Regexp(t, `\n`+undrained+`.*\nto wait longer, give --drain-timeout; to have less to wait for, less traffic, as --traffic uniform:0.02\n`+
+	require.Regexp(t, `\n`+undrained+
+		`.*\nto wait longer, give --drain-timeout; to have less to wait for, less traffic, as --traffic uniform:0.02\n`+
 		`(?s:.*\n|)ledger: \d+ injected = \d+ delivered \+ \d+ lost \+ 0 discarded \+ \d+ in flight: not checked\n`, text)
 	require.Empty(t, u.errs.String())
 }
@@ -61,7 +62,9 @@ func TestDrainingAndTheLedgerDoNotWaitForAReader(t *testing.T) {
 	u := registered(t, beginUnread(t, "up", "--topology", "kary-ntree:2,2", "--traffic", "uniform:0.3"))
 	carries(t, u.operator(t))
 	u.end(t) // it does not wait for somebody to read
-	require.Regexp(t, `\d+ messages on standard output were not read; the last of them:\n(?s:.*)ledger: .* 0 in flight: balanced\nlatency `, u.errs.String())
+	require.Regexp(t,
+		`\d+ messages on standard output were not read; the last of them:\n(?s:.*)ledger: .* 0 in flight: balanced\nlatency `,
+		u.errs.String())
 	attack.Count(t, "a fabric drained while nobody reads its standard output", 1)
 }
 
@@ -110,6 +113,7 @@ func TestAManagerDoesNotWaitForAReader(t *testing.T) {
 		return err == nil && faults[0].Reconfiguration != nil && faults[0].Reconfiguration.InForceSeconds > 0
 	})
 	m.end(t)
-	require.Regexp(t, `^\d+ messages on standard output were not read; the last of them:\n(fabric weft: .*\n)+$`, m.errs.String())
+	require.Regexp(t, `^\d+ messages on standard output were not read; the last of them:\n(fabric weft: .*\n)+$`,
+		m.errs.String())
 	u.end(t)
 }

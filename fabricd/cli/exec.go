@@ -54,7 +54,8 @@ func (p *programs) allow(cmd *cobra.Command) {
 	}
 	var named []string
 	if slices.Contains(execs, strings.TrimPrefix(cmd.CommandPath(), "fabricd ")) {
-		cmd.Flags().StringArrayVar(&named, execName, nil, "`program` that may be started as firmware when a file or a leader names it, as exec:PROGRAM; may be repeated")
+		cmd.Flags().StringArrayVar(&named, execName, nil,
+			"`program` that may be started as firmware when a file or a leader names it, as exec:PROGRAM; may be repeated")
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f := cmd.Flags().Lookup("routing"); f != nil && f.Changed {

@@ -39,7 +39,8 @@ func BenchmarkLinkmonWhileAHostIsFrozen(b *testing.B) {
 		agents[name].Says(" room for ")
 	}
 	const tree = "kary-ntree:4,3"
-	start("up", "--fabric", "lab", "--agents", "all", "--listen", "off", "--json", "--topology", tree, "--traffic", "uniform:0.02").Says(`{"up":`)
+	start("up", "--fabric", "lab", "--agents", "all", "--listen", "off", "--json", "--topology", tree, "--traffic",
+		"uniform:0.02").Says(`{"up":`)
 	client, err := api.Dial(registry.Entry{Listed: registry.Listed{Name: "lab", URL: url}}, "benchmark", true)
 	require.NoError(b, err)
 	defer func() { require.NoError(b, client.Close()) }()

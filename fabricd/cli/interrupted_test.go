@@ -47,18 +47,33 @@ func TestCtrlCEndsWhatIsComputed(t *testing.T) {
 		n    int // the look at the context at which Ctrl-C comes
 		args []string
 	}{
-		{routes, 64 + 32, []string{"routes", "-t", "torus:8x8", "--routing", "minimal-hop"}},            // the dependencies are found
-		{routes, 2*64 + 32, []string{"routes", "-t", "torus:8x8", "--routing", "minimal-hop"}},          // loads are counted
-		{routes, 3*64 + 32, []string{"routes", "check", "-t", "torus:8x8", "--routing", "minimal-hop"}}, // the users of a cycle are listed
-		{routes, 6*64 + 32, []string{"routes", "diff", "-t", "torus:8x8", "--routing", "minimal-hop", "--with", "minimal-hop:seed=1"}},
-		{reroute, 64 + pairs + 32, []string{"reroute", "-t", "torus:8x8", "--down", "s0.0-s1.0"}},        // dqr reads the tables
-		{reroute, 64 + pairs + 64*4 + 32, []string{"reroute", "-t", "torus:8x8", "--down", "s0.0-s1.0"}}, // it gives flows new paths
-		{reroute, 64 + pairs + 32, []string{"reroute", "-t", "torus:8x8", "--down", "s0.0-s1.0", "--routing", "xy", "--method", "engine"}},
+		// the dependencies are found
+		{routes, 64 + 32, []string{"routes", "-t", "torus:8x8", "--routing", "minimal-hop"}},
+		{routes, 2*64 + 32, []string{"routes", "-t", "torus:8x8", "--routing", "minimal-hop"}}, // loads are counted
+		// the users of a cycle are listed
+		{routes, 3*64 + 32, []string{"routes", "check", "-t", "torus:8x8", "--routing", "minimal-hop"}},
+		{routes, 6*64 + 32, []string{
+			"routes", "diff", "-t", "torus:8x8", "--routing", "minimal-hop", "--with",
+			"minimal-hop:seed=1",
+		}},
+		// dqr reads the tables
+		{reroute, 64 + pairs + 32, []string{"reroute", "-t", "torus:8x8", "--down", "s0.0-s1.0"}},
+		// it gives flows new paths
+		{reroute, 64 + pairs + 64*4 + 32, []string{"reroute", "-t", "torus:8x8", "--down", "s0.0-s1.0"}},
+		{
+			reroute, 64 + pairs + 32,
+			[]string{"reroute", "-t", "torus:8x8", "--down", "s0.0-s1.0", "--routing", "xy", "--method", "engine"},
+		},
 		{routes, 100, []string{"routes", "-t", "irregular:1024,4096,1", "--routing", "lash"}}, // of 1,024 destinations
 		{routes, 100, []string{"routes", "dump", "-t", "irregular:1024,4096,1", "--routing", "mp-lash"}},
 		{routes, 100, []string{"routes", "check", "-t", "torus:32x32", "--routing", "minimal-hop"}},
 		{reroute, 100, []string{"reroute", "-t", "torus:32x32", "--down", "s0.0-s1.0"}}, // of 1,024 destinations
-		{reroute, 100, []string{"reroute", "-t", "irregular:1024,4096,1", "--all", "--routing", "lash", "--method", "engine"}},
+		{
+			reroute, 100, []string{
+				"reroute", "-t", "irregular:1024,4096,1", "--all", "--routing", "lash", "--method",
+				"engine",
+			},
+		},
 	}[:testenv.N(12, 7)] {
 		ctx := testenv.NewInterrupted(t.Context(), c.n)
 		var out, errs rig.Output

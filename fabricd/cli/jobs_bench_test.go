@@ -15,15 +15,16 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// What an agent costs beside none, in percent: of the time of a job, that in which it was not computing,
-// which is between pieces, at the beginning and at the end; and by how much more processor time all
-// processes took than the one that does the same alone. Neither depends on how fast the machine is at
-// the moment.
+// What an agent costs beside none, in percent: of the time of a job, that in which it was not
+// computing, which is between pieces, at the beginning and at the end; and by how much more
+// processor time all processes took than the one that does the same alone. Neither depends on how
+// fast the machine is at the moment.
 func BenchmarkOneAgent(b *testing.B) {
 	server := natstest.Start(b, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", b.TempDir()))
 	program := filepath.Join(builtCommands(b), "fabricd")
 	dir := b.TempDir()
-	agent := rig.Run(b, inFolder(program, dir, "agent", "--work-only", "--name", "h1", "--jobs", "1", "--server", server.URL))
+	agent := rig.Run(b, inFolder(program, dir, "agent", "--work-only", "--name", "h1", "--jobs", "1", "--server",
+		server.URL))
 	agent.Says("computes 1 piece")
 	writeIn(b, dir, "small.yaml", fmt.Sprintf(smallSweep, 40, 60000))
 	sweep := func(to string, args ...string) *rig.Process {

@@ -25,7 +25,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// farm is a server and agents that work, all of them processes, and a folder in which orders are given.
+// farm is a server and agents that work, all of them processes, and a folder in which orders are
+// given.
 type farm struct {
 	*testing.T
 	server *natstest.Server
@@ -46,7 +47,8 @@ func startFarm(t *testing.T, names ...string) *farm {
 
 func (f *farm) agent(name string, args ...string) *rig.Process {
 	f.Helper()
-	p := f.begin(append([]string{"agent", "--work-only", "--name", name, "--jobs", "1", "--server", f.server.URL}, args...)...)
+	p := f.begin(append([]string{"agent", "--work-only", "--name", name, "--jobs", "1", "--server", f.server.URL},
+		args...)...)
 	p.Says("computes 1 piece")
 	f.agents[name] = p
 	return p
@@ -158,8 +160,8 @@ const neverSure = `checks:
   - {says: none deadlocks, ref: ours, value: deadlocked, where: {load: 0.2}, at_most: 0}
 `
 
-// largeSweep has two runs: of a network without load, and of one in which all send to one, so that their
-// queues take some hundred megabytes.
+// largeSweep has two runs: of a network without load, and of one in which all send to one, so that
+// their queues take some hundred megabytes.
 const largeSweep = `name: large
 about: large
 base:
@@ -187,7 +189,10 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	f.write("runs/a.yaml", smallScenario)
 	f.write("runs/b.yaml", strings.ReplaceAll(smallScenario, "0.2", "0.3"))
 	for _, args := range [][]string{
-		{"verify", "--topology", "kary-ntree:2,3", "--routing", "adaptive-link", "--faults", "2", "--exhaustive", "--no-symmetry", "--json"},
+		{
+			"verify", "--topology", "kary-ntree:2,3", "--routing", "adaptive-link", "--faults", "2", "--exhaustive",
+			"--no-symmetry", "--json",
+		},
 		{"tolerate", "--topology", "torus:3x3x3", "--mechanisms", "I+D,I", "--faults", "1-3", "--json"},
 		{"reroute", "--topology", "mesh:5x5", "--all", "--json"},
 		{"run", "runs", "--virtual", "--json"},
@@ -224,8 +229,8 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	require.Len(t, f.jobs(), 6)
 }
 
-// One agent is killed, one frozen, the server killed and started again, and whoever gave the order is
-// killed: the results are those of one process, to the byte.
+// One agent is killed, one frozen, the server killed and started again, and whoever gave the order
+// is killed: the results are those of one process, to the byte.
 func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	testenv.Long(t)
 	testenv.Raced(t)
@@ -261,8 +266,8 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	require.Equal(t, jobs.Done, p.State)
 }
 
-// Three agents have work until the last 2% of it, and take as long as --dry-run has said, on cores that
-// have nothing else to do: what they took is counted by the share of a core that they got.
+// Three agents have work until the last 2% of it, and take as long as --dry-run has said, on cores
+// that have nothing else to do: what they took is counted by the share of a core that they got.
 func TestThreeAgentsAreBusyToTheEndAndAsFastAsForetold(t *testing.T) {
 	testenv.Nightly(t)
 	testenv.Unraced(t)
@@ -315,7 +320,8 @@ func TestAPieceThatNoAgentCanDoIsGivenUpAndNamed(t *testing.T) {
 	testenv.Raced(t)
 	f := startFarm(t)
 	f.agent("h1", "--piece-time", "1ms")
-	verify := f.on("verify", "--topology", "kary-ntree:4,2", "--faults", "2", "--samples", "20", "--exhaustive", "--no-symmetry")
+	verify := f.on("verify", "--topology", "kary-ntree:4,2", "--faults", "2", "--samples", "20", "--exhaustive",
+		"--no-symmetry")
 	said := f.fabricd(2, verify...)
 	at := []string{"--server", f.server.URL}
 	again := f.givenUp(said, "fault sets 0 to 19", "it took more than 1ms")
@@ -332,8 +338,8 @@ func TestAPieceThatNoAgentCanDoIsGivenUpAndNamed(t *testing.T) {
 	require.Equal(t, jobs.Done, f.jobs()[0].State)
 }
 
-// A piece that takes more memory than its share is ended, tried three times in all, and named with the
-// command that shows it again; the pieces beside it are done.
+// A piece that takes more memory than its share is ended, tried three times in all, and named with
+// the command that shows it again; the pieces beside it are done.
 func TestAPieceThatTakesTooMuchMemoryIsGivenUpAndNamed(t *testing.T) {
 	testenv.Raced(t)
 	if runtime.GOOS != "linux" {
@@ -352,10 +358,12 @@ func TestAPieceThatTakesTooMuchMemoryIsGivenUpAndNamed(t *testing.T) {
 	require.Contains(t, f.fabricd(0, append(again, "--server", f.server.URL)...), piece+": ")
 }
 
-// givenUp finds a piece that was given up, for a reason, and returns the command that shows it again.
+// givenUp finds a piece that was given up, for a reason, and returns the command that shows it
+// again.
 func (f *farm) givenUp(said, piece, why string) []string {
 	f.Helper()
-	again := regexp.MustCompile(regexp.QuoteMeta(piece) + ` was given up after 3 tries, the last on h1: its process died: ` + why +
+	again := regexp.MustCompile(regexp.QuoteMeta(piece) +
+		` was given up after 3 tries, the last on h1: its process died: ` + why +
 		`; to see it again: fabricd (job replay \w+ \w+)\n`).FindStringSubmatch(said)
 	require.NotNil(f, again, said)
 	return strings.Fields(again[1])
@@ -402,6 +410,7 @@ func TestWhatAgentsAreNotGiven(t *testing.T) {
 	require.Contains(t, f.fabricd(2, "job", "watch", "abc", "--server", f.server.URL), "there is no such job")
 	f.server.Stop()
 	f.server.Start("ping_interval: 20s")
-	require.Contains(t, f.fabricd(2, f.on("tolerate")...), "the broker keeps nothing: it runs without JetStream: start nats-server with -js")
+	require.Contains(t, f.fabricd(2, f.on("tolerate")...),
+		"the broker keeps nothing: it runs without JetStream: start nats-server with -js")
 	require.Empty(t, f.agents)
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// Whatever is killed, nothing is left of programs, and whoever has started one is told what has ended.
+// Whatever is killed, nothing is left of programs, and whoever has started one is told what has
+// ended.
 func TestNothingIsLeftOfAProgramWhateverIsKilled(t *testing.T) {
 	rig.NeedTUN(t)
 	ownRegistry(t)
@@ -43,8 +44,10 @@ func TestNothingIsLeftOfAProgramWhateverIsKilled(t *testing.T) {
 		{"fabricd", gone, 2, func(t *testing.T, fabric string) int { return local(t, fabric).PID }},
 		{"agent", gone, 2, func(t *testing.T, fabric string) int {
 			url := keepingServer(t)
-			agent := rig.Run(t, exec.Command("fabricd", "agent", "--name", "h1", "--server", url, "--memory", "128MiB", "--cores", "1"))
-			up := rig.Run(t, exec.Command("fabricd", "up", "--listen", "off", "--fabric", fabric, "--server", url, "--agents", "all",
+			agent := rig.Run(t, exec.Command("fabricd", "agent", "--name", "h1", "--server", url, "--memory", "128MiB",
+				"--cores", "1"))
+			up := rig.Run(t, exec.Command("fabricd", "up", "--listen", "off", "--fabric", fabric, "--server", url, "--agents",
+				"all",
 				"--topology", "kary-ntree:2,2", "--traffic", "none"))
 			up.Says("Ctrl-C drains")
 			return agent.PID

@@ -106,7 +106,8 @@ func TestTablesThatMovePacketsBetweenLayersAreLeftAlone(t *testing.T) {
 	for _, x := range []struct {
 		method, refused string
 	}{{"auto", ""}, {"engine:lash", ""}, {"none", ""}, {"dqr", "method dqr: " + because}} {
-		file := filepath.Join(folder(t, map[string]string{"x.yaml": "name: x\ntopology: " + at + ".net\nrouting: " + tables + `
+		file := filepath.Join(folder(t,
+			map[string]string{"x.yaml": "name: x\ntopology: " + at + ".net\nrouting: " + tables + `
 link: {rate: 1000000}
 liveness: {interval: off}
 manager: {method: ` + x.method + `}

@@ -47,9 +47,11 @@ func TestAMovedSwitchThatNobodyAsksEndsByItself(t *testing.T) {
 	}))
 	list, _, code := fabricd(t, "agents", "--server", url)
 	require.Zero(t, code)
-	require.Regexp(t, `^h1 .*, 128 MiB, room for 2044 of 2048 ports; runs switch s1\.0 of fabric lab \(1 switches, 4 ports\)\n$`, list)
+	require.Regexp(t,
+		`^h1 .*, 128 MiB, room for 2044 of 2048 ports; runs switch s1\.0 of fabric lab \(1 switches, 4 ports\)\n$`, list)
 	h1.out.Await(t, "runs switch s1.0 of fabric lab: 1 switches, 4 ports")
-	h1.out.Await(t, "switch s1.0 of fabric lab has ended: host s1.0 of fabric lab: nobody asks it anything any more: 10 s have passed")
+	h1.out.Await(t,
+		"switch s1.0 of fabric lab has ended: host s1.0 of fabric lab: nobody asks it anything any more: 10 s have passed")
 	list, _, code = fabricd(t, "agents", "--server", url)
 	require.Zero(t, code)
 	require.Regexp(t, `^h1 .*, 128 MiB, room for 2048 of 2048 ports; runs nothing\n$`, list)
@@ -92,6 +94,7 @@ func TestASwitchMovesBetweenAgents(t *testing.T) {
 	text := up.end(t)
 	// A machine that stands still looks like a dead switch, and costs packets.
 	if !strings.Contains(text, "does not answer") {
-		require.Regexp(t, `(?m)^ledger: \d+ injected = \d+ delivered \+ 0 lost \+ \d+ discarded \+ 0 in flight: balanced$`, text)
+		require.Regexp(t, `(?m)^ledger: \d+ injected = \d+ delivered \+ 0 lost \+ \d+ discarded \+ 0 in flight: balanced$`,
+			text)
 	}
 }

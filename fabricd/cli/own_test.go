@@ -23,8 +23,8 @@ func withOurs() *cobra.Command {
 // ours is fabricd with a firmware of another module; script/own.txtar has it do what fabricd does.
 func ours() { cli.Main(cli.Firmware(around)) }
 
-// around is a firmware for rings: packets go one way round it, and change to virtual channel 1 where
-// they pass a switch, so that they do not wait for each other in a circle.
+// around is a firmware for rings: packets go one way round it, and change to virtual channel 1
+// where they pass a switch, so that they do not wait for each other in a circle.
 func around() switching.Firmware {
 	a := ringWay{}
 	return switching.Firmware{

@@ -93,7 +93,8 @@ func TestWithoutAPageThereIsNone(t *testing.T) {
 func TestListeningBeyondThisMachineIsSaid(t *testing.T) {
 	ownRegistry(t)
 	u := launch(t, "--listen", "0.0.0.0:0")
-	require.True(t, strings.HasPrefix(u.entry.Page, "http://127.0.0.1:"), "an address that can be opened here: %s", u.entry.Page)
+	require.True(t, strings.HasPrefix(u.entry.Page, "http://127.0.0.1:"), "an address that can be opened here: %s",
+		u.entry.Page)
 	u.end(t)
 	require.Equal(t, "fabricd: the page can be reached from other machines: to look, too, needs a token, "+
 		"but what is sent, the token too, is not encrypted: give --page-cert and --page-key\n", u.errs.String())

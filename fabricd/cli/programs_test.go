@@ -29,7 +29,8 @@ func shippedPrograms(t *testing.T) string {
 	text, err := os.ReadFile("../../scenarios/programs/iperf3.yaml")
 	require.NoError(t, err)
 	if !testenv.Full() {
-		short := strings.NewReplacer("kary-ntree:4,3", "kary-ntree:2,3", "n333", "n111", "s2.33-s1.30, s2.33-s1.31", "s2.11-s1.10",
+		short := strings.NewReplacer("kary-ntree:4,3", "kary-ntree:2,3", "n333", "n111", "s2.33-s1.30, s2.33-s1.31",
+			"s2.11-s1.10",
 			"s1.32-s2.33", "s1.11-s2.11", "link: {paced: true, rate: 256000}", "",
 			"8s", "6s", `"4"`, `"2"`, "7s", "5s", "for: 1s", "for: 300ms",
 			"3500ms", "2500ms").Replace(string(text))
@@ -47,7 +48,8 @@ func TestAScenarioStartsPrograms(t *testing.T) {
 	path, dir := shippedPrograms(t), t.TempDir()
 	t.Chdir(filepath.Dir(filepath.Dir(path)))
 	path = filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)) // relative, as people write it
-	out, errs, code := fabricd(t, "run", path, "--programs", "--json", "--junit", filepath.Join(dir, "out.xml"), "--report",
+	out, errs, code := fabricd(t, "run", path, "--programs", "--json", "--junit", filepath.Join(dir, "out.xml"),
+		"--report",
 		filepath.Join(dir, "report"))
 	unable(t, errs)
 	require.Equal(t, command.ExitOK, code, "%s%s", out, errs)
@@ -95,7 +97,8 @@ func TestProgramsOfAUser(t *testing.T) {
 	}
 	testenv.Need(t, "iperf3", "iperf3")
 	ownRegistry(t)
-	out, errs, code := fabricd(t, "run", filepath.Join(folder(t, map[string]string{"a.yaml": text}), "a.yaml"), "--programs")
+	out, errs, code := fabricd(t, "run", filepath.Join(folder(t, map[string]string{"a.yaml": text}), "a.yaml"),
+		"--programs")
 	unable(t, errs)
 	require.Equal(t, command.ExitOK, code, "%s%s", out, errs)
 	require.Contains(t, out, "program client on n")

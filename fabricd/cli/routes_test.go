@@ -47,7 +47,8 @@ func TestTheScenarioOfACycleRunsIntoIt(t *testing.T) {
 	testenv.Unraced(t)
 	for topology, routing := range map[string]string{
 		"irregular:16,32,1": "minimal-hop", "irregular:64,128,1": "minimal-hop", "torus:5x5": "minimal-hop",
-		torus5 + ".net": "tables:" + torus5 + "-lfts.dump.gz", opensm16 + ".net": "tables:" + opensm16 + ".lfts.gz", opensm64 + ".net": "tables:" + opensm64 + ".lfts.gz",
+		torus5 + ".net": "tables:" + torus5 + "-lfts.dump.gz", opensm16 + ".net": "tables:" + opensm16 + ".lfts.gz",
+		opensm64 + ".net": "tables:" + opensm64 + ".lfts.gz",
 	} {
 		path := filepath.Join(t.TempDir(), "deadlock.yaml")
 		want := deadlockOf(t, topology, routing, path)

@@ -26,7 +26,8 @@ func pageIn(t *testing.T, dir string) string {
 func TestRunWritesAReportThatSaysHowToRunItAgain(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
-	dir := folder(t, map[string]string{"my run.yaml": "name: x" + quick + "timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {delivered_at_least: 1000000}\n"})
+	dir := folder(t, map[string]string{"my run.yaml": "name: x" + quick +
+		"timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {delivered_at_least: 1000000}\n"})
 	file, out := filepath.Join(dir, "my run.yaml"), filepath.Join(dir, "out")
 	text, errs, code := fabricd(t, "run", file, "--virtual", "--sim-seed", "7", "--json", "--report", out)
 	assert.Equal(t, command.ExitFailed, code, errs)
@@ -45,9 +46,13 @@ func TestRunWritesAReportThatSaysHowToRunItAgain(t *testing.T) {
 
 func TestReportsOfSeveralScenariosAreInFoldersOfPlainNames(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"a.yaml": "name: ../a b/c.1_x" + quick + "expect: {}\n", "b.yaml": "name: Ä" + quick + "expect: {}\n"})
+	dir := folder(t, map[string]string{
+		"a.yaml": "name: ../a b/c.1_x" + quick + "expect: {}\n",
+		"b.yaml": "name: Ä" + quick + "expect: {}\n",
+	})
 	out := filepath.Join(dir, "out")
-	_, errs, code := fabricd(t, "run", filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml"), "--virtual", "--report", out)
+	_, errs, code := fabricd(t, "run", filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml"), "--virtual", "--report",
+		out)
 	require.Zero(t, code, errs)
 	for _, name := range []string{"a-b-c.1_x", "scenario"} {
 		assert.Contains(t, pageIn(t, filepath.Join(out, name)), "PASS")
@@ -56,7 +61,8 @@ func TestReportsOfSeveralScenariosAreInFoldersOfPlainNames(t *testing.T) {
 
 func TestAnInterruptedRunLeavesAReport(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"x.yaml": "name: x" + quick + "timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {}\n"})
+	dir := folder(t, map[string]string{"x.yaml": "name: x" + quick +
+		"timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {}\n"})
 	ctx, cancel := context.WithTimeout(t.Context(), rig.Patience)
 	defer cancel()
 	errs := &rig.Signals{Word: "cut s0.0-s1.0", Cancel: cancel}
@@ -64,7 +70,8 @@ func TestAnInterruptedRunLeavesAReport(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	code := run(ctx, &printed, errs, "run", filepath.Join(dir, "x.yaml"), "--report", out)
 	assert.Equal(t, command.ExitUnusable, code, errs.String())
-	assert.Equal(t, " ?s cut s0.0-s1.0\nreport: "+filepath.Join(out, report.PageName)+"\nfabricd: interrupted\n", timeless(errs.String()))
+	assert.Equal(t, " ?s cut s0.0-s1.0\nreport: "+filepath.Join(out, report.PageName)+"\nfabricd: interrupted\n",
+		timeless(errs.String()))
 	data, err := os.ReadFile(filepath.Join(out, report.JSONName))
 	require.NoError(t, err)
 	var r struct {

@@ -41,9 +41,11 @@ func folder(t *testing.T, files map[string]string) string {
 func three(t *testing.T) string {
 	return folder(t, map[string]string{
 		"a-good.yaml": "name: a-good" + quick + "expect: {discarded: 0}\n",
-		"b-bad.yml":   "name: b-bad" + quick + "timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {discarded: 0, delivered_at_least: 1000000}\n",
-		"c-not.yaml":  "name: c-not" + quick + "timeline: [{at: 20ms, impair: s0.0-s1.0, delay: 2ms, jitter: 2ms}, {at: 50ms, impair: s0.0-s1.0, delay: 1ms}]\nexpect: {}\n",
-		"notes.txt":   "no scenario",
+		"b-bad.yml": "name: b-bad" + quick +
+			"timeline: [{at: 50ms, cut: s0.0-s1.0}]\nexpect: {discarded: 0, delivered_at_least: 1000000}\n",
+		"c-not.yaml": "name: c-not" + quick + "timeline: [{at: 20ms, impair: s0.0-s1.0, delay: 2ms, jitter: 2ms}, {at: " +
+			"50ms, impair: s0.0-s1.0, delay: 1ms}]\nexpect: {}\n",
+		"notes.txt": "no scenario",
 	})
 }
 
@@ -84,7 +86,8 @@ func TestRunThatIsInterruptedSaysHowFarItCame(t *testing.T) {
 	assert.Equal(t, command.ExitUnusable, code)
 	assert.Regexp(t, `^scenario +result +seconds +injected +delivered +lost +discarded +rerouted +failed\n`+
 		`a-good +pass .*\nb-bad +not run *\nc-not +not run *\n1 of 3 passed, 2 not run, in [\d.]+ s\n$`, out.String())
-	assert.Regexp(t, `^\[1/3\] a-good\n\[1/3\] a-good PASS \([\d.]+ s\)\n\[2/3\] b-bad\nfabricd: interrupted\n$`, errs.String())
+	assert.Regexp(t, `^\[1/3\] a-good\n\[1/3\] a-good PASS \([\d.]+ s\)\n\[2/3\] b-bad\nfabricd: interrupted\n$`,
+		errs.String())
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Regexp(t, `^<testsuites time="[\d.]+" tests="3" skipped="2">\n`, string(text))
@@ -100,11 +103,13 @@ func TestShrinkWritesTheSmallestScenarioThatFails(t *testing.T) {
 expect: {discarded: 0, all_pairs_connected: true}
 `})
 	small := filepath.Join(dir, "small.yaml")
-	out, errs, code := fabricd(t, "run", "--shrink", filepath.Join(dir, "bad.yaml"), "--out", small, "--tries", "3") // a busy machine may deliver nothing while it is dead
+	// a busy machine may deliver nothing while it is dead
+	out, errs, code := fabricd(t, "run", "--shrink", filepath.Join(dir, "bad.yaml"), "--out", small, "--tries", "3")
 	require.Equal(t, command.ExitFailed, code, errs)
 	const broken = `discarded 0: the fabric discarded \d+ packets?: \d+ by "2: the down link is dead"`
 	assert.Regexp(t, `^reduced to 1 step, \S+, in \d+ runs: `+small+`\nfailed: `+broken+`\n$`, out)
-	assert.Regexp(t, `^run 1: as it is: fails; smallest so far: 2 steps, 150ms\n(run \d+: .*; smallest so far: \d steps?, \w+\n)+$`, errs)
+	assert.Regexp(t,
+		`^run 1: as it is: fails; smallest so far: 2 steps, 150ms\n(run \d+: .*; smallest so far: \d steps?, \w+\n)+$`, errs)
 	s, err := scenario.Read(t.Context(), small)
 	require.NoError(t, err)
 	assert.Equal(t, "bad-shrunk", s.Name)

@@ -29,9 +29,9 @@ var programs = map[string]func(){
 	"fabricd": func() { cli.Main() }, "linkmon": linkmon.Main, "session": session, "ours": ours,
 }
 
-// What fabricd and linkmon print is the golden text in testdata/script, whose folder and registry of
-// fabrics are each script's own. Write the texts anew with:
-// go test ./fabricd/cli -run Scripts -update. A script that takes long begins with [brief] skip.
+// What fabricd and linkmon print is the golden text in testdata/script, whose folder and registry
+// of fabrics are each script's own. Write the texts anew with: go test ./fabricd/cli -run Scripts
+// -update. A script that takes long begins with [brief] skip.
 func TestScripts(t *testing.T) {
 	testenv.Unraced(t)
 	t.Parallel()
@@ -59,11 +59,11 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// session is a program that runs the command lines of a file one after the other, and prints each as
-// a terminal shows it: the line, what it printed, and its exit code unless that is 0. A line may have
-// variables, as $REPO, and end in "< FILE". Lines of standard error begin with "! ". After the prompt
-// "$ " times are a "?", for most are measured, but not in errors. After "~ " all is that varies from
-// run to run.
+// session is a program that runs the command lines of a file one after the other, and prints each
+// as a terminal shows it: the line, what it printed, and its exit code unless that is 0. A line may
+// have variables, as $REPO, and end in "< FILE". Lines of standard error begin with "! ". After the
+// prompt "$ " times are a "?", for most are measured, but not in errors. After "~ " all is that
+// varies from run to run.
 func session() {
 	if err := modules.Add(); err != nil {
 		panic(err)
@@ -122,7 +122,8 @@ var (
 	timeInText = regexp.MustCompile(`(?:( ) +)?\b\d[\d.]*( ?)[mµun]?s\b(?:( ) +)?`)
 	freePort   = regexp.MustCompile(`(127\.0\.0\.1:)\d{4,}`)
 	eventHash  = regexp.MustCompile(`(event hash )[\da-f]+`)
-	atTimes    = regexp.MustCompile(`\n +(?:shared with faults? [\d, ]+counted at the same time|[\d.]+s  delivered [^\n]+)`)
+	atTimes    = regexp.MustCompile(
+		`\n +(?:shared with faults? [\d, ]+counted at the same time|[\d.]+s  delivered [^\n]+)`)
 	// What varies is no part of a name, and is not 0.
 	varying = regexp.MustCompile(`((?m:^)|[\s(=~+±/\[]|":)(?:[1-9]\d*|0\.\d+)(?:[.,:]\d+)*\b|` +
 		`("started":"|on host |since |time(?:stamp)?=")[\w:.-]+`)

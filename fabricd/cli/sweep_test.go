@@ -26,5 +26,6 @@ quick: {samples: 1}
 	to := t.TempDir()
 	code := run(ctx, &out, &errs, "sweep", path, "--out", to)
 	assert.Equal(t, command.ExitUnusable, code)
-	assert.Equal(t, "fabricd: interrupted after 0 of 4 runs: the same command goes on from "+to+"/runs.journal\n", errs.String())
+	assert.Equal(t, "fabricd: interrupted after 0 of 4 runs: the same command goes on from "+to+"/runs.journal\n",
+		errs.String())
 }

@@ -21,13 +21,17 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 	s10.out.Await(t, "attached")
 	s, err := c.Status(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []fabric.SwitchProcess{{Switch: "s1.0", PID: os.Getpid(), Host: s.Processes[0].Host, Answers: true}}, s.Processes)
-	refused(t, "switch s1.0 joins fabric weft: the fabric refuses: switch s1.0: another process is this switch: process ? on "+
-		s.Processes[0].Host+": end that first", "switch", "--fabric", "weft", "--id", "s1.0")
-	refused(t, `switch s1.00 joins fabric weft: the fabric refuses: unknown switch "s1.00": did you mean "s1.0"? known: s0.0, s0.1, s1.0, s1.1`, "switch", "--id", "s1.00")
+	require.Equal(t, []fabric.SwitchProcess{{Switch: "s1.0", PID: os.Getpid(), Host: s.Processes[0].Host, Answers: true}},
+		s.Processes)
+	refused(t,
+		"switch s1.0 joins fabric weft: the fabric refuses: switch s1.0: another process is this switch: process ? on "+
+			s.Processes[0].Host+": end that first", "switch", "--fabric", "weft", "--id", "s1.0")
+	refused(t,
+		`switch s1.00 joins fabric weft: the fabric refuses: unknown switch "s1.00": did you mean "s1.0"? known: s0.0, s0.1, s1.0, s1.1`, "switch", "--id", "s1.00")
 	text := s10.end(t)
 	require.Empty(t, s10.errs.String())
-	require.Equal(t, "switch s1.0 of fabric weft: process ?, adaptive-link, attached\nswitch s1.0 is the fabric's own again\n",
+	require.Equal(t,
+		"switch s1.0 of fabric weft: process ?, adaptive-link, attached\nswitch s1.0 is the fabric's own again\n",
 		process.ReplaceAllString(text, "$1?"))
 	s, err = c.Status(t.Context())
 	require.NoError(t, err)
@@ -38,7 +42,8 @@ func TestSwitchIsOneSwitchOfARunningFabricUntilInterrupted(t *testing.T) {
 	for _, e := range events {
 		kinds[e.Kind]++
 	}
-	require.Equal(t, []int{2, 1, 1}, []int{kinds[fabric.KindHandover], kinds[fabric.EventProcessJoined], kinds[fabric.EventProcessLeft]})
+	require.Equal(t, []int{2, 1, 1},
+		[]int{kinds[fabric.KindHandover], kinds[fabric.EventProcessJoined], kinds[fabric.EventProcessLeft]})
 
 	// The fabric's own end is an orderly one for its processes.
 	s00 := begin(t, "switch", "--id", "s0.0")
@@ -63,6 +68,8 @@ func TestASwitchDoesNotWaitForAReader(t *testing.T) {
 	})
 	carries(t, c)
 	s10.end(t)
-	require.Regexp(t, `\d messages on standard output were not read; the last of them:\n(?s:.*)switch s1.0 is the fabric's own again\n$`, s10.errs.String())
+	require.Regexp(t,
+		`\d messages on standard output were not read; the last of them:\n(?s:.*)switch s1.0 is the fabric's own again\n$`,
+		s10.errs.String())
 	u.end(t)
 }

@@ -40,7 +40,8 @@ func TestTolerateCountsTheSameWithoutSymmetry(t *testing.T) {
 	samples := plain("--samples", "5000", "--sim-seed", "3")
 	assert.Equal(t, samples, plain("--samples", "5000", "--sim-seed", "3", "--jobs", "1"))
 	assert.NotEqual(t, samples, plain("--samples", "5000", "--sim-seed", "4"))
-	assert.InDelta(t, want["not_tolerated_share"], samples["not_tolerated_share"], 3*samples["not_tolerated_error"].(float64))
+	assert.InDelta(t, want["not_tolerated_share"], samples["not_tolerated_share"],
+		3*samples["not_tolerated_error"].(float64))
 }
 
 func TestTolerateFindsLimits(t *testing.T) {

@@ -49,7 +49,8 @@ func TestUpRunsUntilInterruptedThenDrainsAndPrintsABalancedLedger(t *testing.T) 
 	require.NoError(t, err)
 
 	text := u.end(t)
-	require.Regexp(t, `\nID +FROM .*\n1\* .* cut s0.0-s1.0\n2\* .* crash s0.1\n3\* .* lasts .* cut s0.1-s1.1 silently\nledger: `, text)
+	require.Regexp(t,
+		`\nID +FROM .*\n1\* .* cut s0.0-s1.0\n2\* .* crash s0.1\n3\* .* lasts .* cut s0.1-s1.1 silently\nledger: `, text)
 	require.Regexp(t, `ledger: \d+ injected = \d+ delivered \+ \d+ lost \+ \d+ discarded \+ 0 in flight: balanced`, text)
 	require.Regexp(t, `latency p50 [\d.]+ (us|ms|s), p99 [\d.]+ (us|ms|s), max [\d.]+ (us|ms|s); \d+ rerouted`, text)
 	for _, login := range []bus.Credentials{u.entry.Operator, u.entry.Viewer} {
@@ -93,7 +94,8 @@ func TestAPortInUseIsNamed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
-	refused(t, `bus: broker of fabric "weft" listens at `+l.Addr().String()+": address already in use: stop what runs there or give another port",
+	refused(t, `bus: broker of fabric "weft" listens at `+l.Addr().String()+
+		": address already in use: stop what runs there or give another port",
 		"up", "--topology", "kary-ntree:2,2", "--broker-listen", l.Addr().String())
 	require.Empty(t, registry.Names())
 }
@@ -111,7 +113,8 @@ func TestUpRoutesAnyTopology(t *testing.T) {
 			u := launch(t, append(strings.Fields(c.args), "--traffic", "uniform:0.3")...)
 			carries(t, u.operator(t))
 			text := u.end(t)
-			require.Regexp(t, `^fabric weft: irregular:6,9,1, 6 switches, \d+ NICs, \d+ links, `+c.want+`, up in [\d.]+m?s\n`, text)
+			require.Regexp(t, `^fabric weft: irregular:6,9,1, 6 switches, \d+ NICs, \d+ links, `+c.want+`, up in [\d.]+m?s\n`,
+				text)
 			require.Regexp(t, `ledger: (\d+) injected = \d+ delivered \+ 0 lost \+ 0 discarded \+ 0 in flight: balanced`, text)
 		})
 	}
@@ -122,8 +125,9 @@ func TestHellosAreAsSeldomAsTheyWereToldToBe(t *testing.T) {
 	u := launch(t, "--hello-interval", "1s", "--hello-multiplier", "2", "--traffic", "none")
 	slow := &fault.Impair{Rate: new(fault.Rate(1))}
 	_, err := u.operator(t).Apply(t.Context(), fault.Spec{Do: fault.VerbImpair, A: "s0.1-s1.1", Impair: slow})
-	require.EqualError(t, err, "the fabric refuses: impair s0.1-s1.1, rate 1 B/s: a packet of 256 bytes would take 4m16s, "+
-		"too long beside the 2s after which a neighbour counts as dead: give a higher rate")
+	require.EqualError(t, err,
+		"the fabric refuses: impair s0.1-s1.1, rate 1 B/s: a packet of 256 bytes would take 4m16s, "+
+			"too long beside the 2s after which a neighbour counts as dead: give a higher rate")
 	u.end(t)
 }
 
@@ -198,7 +202,8 @@ func TestEveryViewSaysThatMoreIsOfferedThanCarried(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	text := u.endsWith(t, command.ExitFailed)
 	require.Regexp(t, `(?m)^ +\d+s  `+says+`\d+ packets a second, \d+ leave the fabric;  delivered `, text)
-	require.Regexp(t, `\n +`+says+`\d+ packets a second, \d+ leave the fabric:\n +the fabric is saturated, or this machine too slow for it; `+
+	require.Regexp(t, `\n +`+says+
+		`\d+ packets a second, \d+ leave the fabric:\n +the fabric is saturated, or this machine too slow for it; `+
 		`give less, as --traffic uniform:0.02\n`, text)
 	attack.Count(t, "a fabric that is offered more than it carries", 1)
 }

@@ -25,7 +25,9 @@ func engineNames(t *testing.T, g *topology.Graph) (names []string) {
 		}
 	}
 	require.Contains(t, names, "lash")
-	return append(names, "updn-adaptive:layers=2", "updn:tree=dfs,layers=3", "updn:in-port=false", "mroots:layers=2", "escape:layers=4", "lash:both=true", "lash:balance=false", "lash:paths=pair", "mp-lash:step4=false", "a-lash:step4=false", "a-lash:move=false")
+	return append(names, "updn-adaptive:layers=2", "updn:tree=dfs,layers=3", "updn:in-port=false", "mroots:layers=2",
+		"escape:layers=4", "lash:both=true", "lash:balance=false", "lash:paths=pair", "mp-lash:step4=false",
+		"a-lash:step4=false", "a-lash:move=false")
 }
 
 // Verify runs the firmware in every state, routes follows tables: two ways to the same verdict, and
@@ -34,7 +36,10 @@ func TestVerifyAndRoutesAgreeOnEveryEngine(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
-	for _, spec := range []string{"irregular:16,32,1", "irregular:12,16,2,nics=2,parallel=2", "torus:4x4", "ring:6", "mesh:3x3", "kary-ntree:2,3"} {
+	for _, spec := range []string{
+		"irregular:16,32,1", "irregular:12,16,2,nics=2,parallel=2", "torus:4x4", "ring:6",
+		"mesh:3x3", "kary-ntree:2,3",
+	} {
 		g := topologytest.Parse(t, spec)
 		for _, name := range engineNames(t, g) {
 			r, err := subnet.Routes(t.Context(), name, g)

@@ -51,13 +51,16 @@ func TestVerifyDoesAsItsFlagsSay(t *testing.T) {
 
 	r = result("--routing", "updown", "--faults", "3", "--first", "--jobs", "1")
 	assert.Less(t, r.FaultSets, uint64(1+16+120+560))
-	assert.Equal(t, []string{"stopped at the first set in which something is wrong: the counts are of the sets explored until then"}, r.Notes)
+	assert.Equal(t,
+		[]string{"stopped at the first set in which something is wrong: the counts are of the sets explored until then"},
+		r.Notes)
 }
 
 func TestVerifyComparesWithUpDownTablesAndWithWhatIsPhysicallyPossible(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	out, errs, _ := fabricd(t, "verify", "-t", "kary-ntree:2,3", "--routing", "deterministic-link", "--faults", "4", "--compare", "--json")
+	out, errs, _ := fabricd(t, "verify", "-t", "kary-ntree:2,3", "--routing", "deterministic-link", "--faults", "4",
+		"--compare", "--json")
 	require.Empty(t, errs)
 	var r verify.Result
 	require.NoError(t, json.Unmarshal([]byte(out), &r))

@@ -93,7 +93,8 @@ func TestASecondAgentOfANameIsRefused(t *testing.T) {
 	config := cluster.AgentConfig{Name: "h1", URL: url, Version: v1, Room: room(1), Run: (&madeHosts{}).run}
 	err := cluster.RunAgent(t.Context(), config)
 	require.ErrorIs(t, err, cluster.ErrTaken)
-	require.Regexp(t, `agent h1: another agent has this name: process \d+ on host .*, since .*: end that, or choose another name with --name`, err.Error())
+	require.Regexp(t,
+		`agent h1: another agent has this name: process \d+ on host .*, since .*: end that, or choose another name with --name`, err.Error())
 	a.kill()
 	startAgent(t, url, "h1", room(100), v1)
 

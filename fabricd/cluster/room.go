@@ -20,9 +20,9 @@ type Room struct {
 }
 
 // The memory that a host takes: measured by BenchmarkSize of package fabric, 26 to 29 KB of heap
-// and stacks for each port of a switch or NIC with the papers' buffers (docs/explanation/performance.md),
-// rounded up by a tenth for what the collector has not collected; and what a process takes without
-// any.
+// and stacks for each port of a switch or NIC with the papers' buffers
+// (docs/explanation/performance.md), rounded up by a tenth for what the collector has not
+// collected; and what a process takes without any.
 const (
 	bytesPerPort = 32 << 10
 	bytesBase    = 64 << 20

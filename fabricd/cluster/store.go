@@ -58,7 +58,8 @@ type StateStore struct {
 // [bus.ErrNoStore] where the broker keeps nothing, [reply.ErrDenied] where it keeps nothing for us,
 // and [reply.ErrNoKey] when nothing is written down of an existing one.
 func OpenStore(ctx context.Context, name string, at bus.Resolved, existing bool) (StateStore, error) {
-	s, err := bus.OpenStore(ctx, bus.StoreConfig{Fabric: name, URL: at.URL, Credentials: at.Credentials, Existing: existing})
+	s, err := bus.OpenStore(ctx,
+		bus.StoreConfig{Fabric: name, URL: at.URL, Credentials: at.Credentials, Existing: existing})
 	switch {
 	case errors.Is(err, reply.ErrDenied):
 		err = fmt.Errorf("a fabric on agents is written down at the broker: %w", err)

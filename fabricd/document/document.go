@@ -151,7 +151,8 @@ func (d *Doc) translate(err error) error {
 		pos.Line, pos.Column = tk.Position.Line, tk.Position.Column
 	}
 	if over, ok := errors.AsType[*yaml.OverflowError](err); ok {
-		return d.errorAt(pos, fmt.Errorf("%s is out of range, expected %s", nearest.Clip(over.SrcNum), Describe(over.DstType)))
+		return d.errorAt(pos, fmt.Errorf("%s is out of range, expected %s", nearest.Clip(over.SrcNum),
+			Describe(over.DstType)))
 	}
 	if typ, ok := errors.AsType[*yaml.TypeError](err); ok {
 		return d.errorAt(pos, fmt.Errorf("found %s, expected %s", nearest.Clip(tk.Value), Describe(typ.DstType)))

@@ -109,7 +109,8 @@ func TestLoadErrors(t *testing.T) {
 		"name: &a x":            "f:1:7: an anchor (&) is not supported here, expected plain keys and values",
 		"name: *a":              "f:1:7: an alias (*) is not supported here, expected plain keys and values",
 		"name: !!str x":         "f:1:7: a tag (!) is not supported here, expected plain keys and values",
-		"on: maybe\nname: 3":    `f:1:5: found the text "maybe", expected true or false` + "\nf:2:7: found 3, expected a text; put it in quotes",
+		"on: maybe\nname: 3": `f:1:5: found the text "maybe", expected true or false` +
+			"\nf:2:7: found 3, expected a text; put it in quotes",
 	} {
 		_, _, err := Load[sample]("f", []byte(in))
 		assert.EqualError(t, err, want, "%q", in)

@@ -123,7 +123,8 @@ func (d *Doc) checkStruct(t reflect.Type, node ast.Node, entries []*ast.MappingV
 			d.rename(pair, name)
 		}
 		if seen[name] {
-			errs.Add(d.errorAt(place(pair.Key), fmt.Errorf("field %q is there by its old name too: leave one of them out", name)))
+			errs.Add(d.errorAt(place(pair.Key),
+				fmt.Errorf("field %q is there by its old name too: leave one of them out", name)))
 		}
 		seen[name] = true
 		if i := slices.IndexFunc(known, func(f field) bool { return f.name == name }); i >= 0 {

@@ -67,7 +67,8 @@ func (d *Doc) guard(tokens token.Tokens) error {
 			entries++
 		}
 		if depth > maxFlowDepth || entries > maxPerEntry {
-			return d.errorAt(pos, fmt.Errorf("nested too deeply, expected at most %d brackets and %d entries in one", maxFlowDepth, maxPerEntry))
+			return d.errorAt(pos, fmt.Errorf("nested too deeply, expected at most %d brackets and %d entries in one",
+				maxFlowDepth, maxPerEntry))
 		}
 	}
 	return nil

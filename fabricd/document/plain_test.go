@@ -16,7 +16,15 @@ import (
 
 // harmful are all characters that no output may have: written down here once more, as ranges.
 func harmful() (list []rune) {
-	for _, r := range [][2]rune{{0, 8}, {11, 31}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}} {
+	for _, r := range [][2]rune{
+		{0, 8},
+		{11, 31},
+		{0x7f, 0x9f},
+		{0x61c, 0x61c},
+		{0x200e, 0x200f},
+		{0x2028, 0x202e},
+		{0x2066, 0x2069},
+	} {
 		for c := r[0]; c <= r[1]; c++ {
 			list = append(list, c)
 		}
@@ -59,7 +67,8 @@ func TestNothingThatATerminalObeysIsPrinted(t *testing.T) {
 			var back map[string]string
 			require.NoError(t, json.Unmarshal(plain.JSON(data), &back), "%s", plain.JSON(data))
 			require.Equal(t, map[string]string{want: want}, back)
-			raw := []byte(`["` + strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(text) + `"]`) // not every writer of JSON escapes as Go's does
+			// not every writer of JSON escapes as Go's does
+			raw := []byte(`["` + strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(text) + `"]`)
 			var list []string
 			if json.Unmarshal(raw, &list) == nil {
 				require.NoError(t, json.Unmarshal(plain.JSON(raw), &list))
@@ -82,7 +91,10 @@ func TestWhatIsHarmlessStays(t *testing.T) {
 			require.Equal(t, string(r), plain.Text(string(r)))
 		}
 	}
-	for _, text := range []string{"", "a", "line\n\tcell\n", "größer ≥ 3 →", `{"a":"\\u001b \\r \" \u00e9 \ud83d\ude00"}`, `C:\\r\\x`} {
+	for _, text := range []string{
+		"", "a", "line\n\tcell\n", "größer ≥ 3 →", `{"a":"\\u001b \\r \" \u00e9 \ud83d\ude00"}`,
+		`C:\\r\\x`,
+	} {
 		require.Equal(t, text, plain.Text(text))
 		require.Equal(t, text, string(plain.JSON([]byte(text))))
 		require.Equal(t, text, plain.Error(text))

@@ -52,7 +52,10 @@ func SchemaLine(kind string) string {
 // their yaml tag and described by their jsonschema_description tag; those without omitempty are
 // required, and no others are allowed, as [Load] has it.
 func Schema(v any, kind string) ([]byte, error) {
-	s := Reflect(&jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true, Mapper: textTypes, Namer: reflect.Type.Name}, v)
+	s := Reflect(&jsonschema.Reflector{
+		FieldNameTag: "yaml", ExpandedStruct: true, Mapper: textTypes,
+		Namer: reflect.Type.Name,
+	}, v)
 	s.ID = jsonschema.ID(SchemaAddress(kind))
 	s.Title = "Weft " + kind
 	var out bytes.Buffer

@@ -75,7 +75,10 @@ func TestOneWrongCharacter(t *testing.T) {
 	placed := regexp.MustCompile(`^f:\d+:\d+: `)
 	attempts := 0
 	for i := 0; i < len(whole); i += testenv.N(1, 4) {
-		for _, by := range []string{"", ":", ": ", "- ", "\n", "\n ", "\t", "[", "]", "{", "}", ",", `"`, "'", "|", "> x", "@", "&", "*", "%", "?", "\\", "\x00", "\xff", "---\n"} {
+		for _, by := range []string{
+			"", ":", ": ", "- ", "\n", "\n ", "\t", "[", "]", "{", "}", ",", `"`, "'", "|", "> x",
+			"@", "&", "*", "%", "?", "\\", "\x00", "\xff", "---\n",
+		} {
 			attempts++
 			mutant := whole[:i] + by + whole[i+1:]
 			d := &Doc{file: "f", data: []byte(mutant)}

@@ -34,11 +34,14 @@ func TestColumnsOfTextAreAsWideAsTheirWidestCell(t *testing.T) {
 	tab := table.New("link", "lost", "")
 	tab.Row("s0-s1", 7, "")
 	tab.Row("é", 12, "last")
-	require.Equal(t, "link    lost   \ns0-s1   7      \né       12     last\n", text(t, func(w *strings.Builder) error { return tab.Text(w) }))
+	require.Equal(t, "link    lost   \ns0-s1   7      \né       12     last\n",
+		text(t, func(w *strings.Builder) error { return tab.Text(w) }))
 	tab.Gap = 1
-	require.Equal(t, "link  lost \ns0-s1 7    \né     12   last\n", text(t, func(w *strings.Builder) error { return tab.Text(w) }))
+	require.Equal(t, "link  lost \ns0-s1 7    \né     12   last\n",
+		text(t, func(w *strings.Builder) error { return tab.Text(w) }))
 	tab.Right = true
-	require.Equal(t, "  link lost     \n s0-s1    7     \n     é   12 last\n", text(t, func(w *strings.Builder) error { return tab.Text(w) }))
+	require.Equal(t, "  link lost     \n s0-s1    7     \n     é   12 last\n",
+		text(t, func(w *strings.Builder) error { return tab.Text(w) }))
 }
 
 // broken is a writer that is full.

@@ -13,8 +13,10 @@ func (f *fabric) decision(s *stand, at switching.Arrival, pkt weft.Header, d swi
 	place := s.still.At
 	in, _, _ := f.graph.Peer(weft.End{Node: place.Switch.Node(), Port: at.Port})
 	a := &Decision{
-		Switch: place.Name, Routing: f.routing, InPort: int(at.Port), In: f.graph.Name(in.Node), From: from(at.From), VC: int(at.VC),
-		Path: int(pkt.Path), Layers: layersText(pkt.Layers), Sub: pkt.Sub.String(), Dst: f.graph.NICs[pkt.Dst].Name, Candidates: []Candidate{}, Rule: d.Rule, Turn: turn(d.Turn),
+		Switch: place.Name, Routing: f.routing, InPort: int(at.Port), In: f.graph.Name(in.Node), From: from(at.From),
+		VC:   int(at.VC),
+		Path: int(pkt.Path), Layers: layersText(pkt.Layers), Sub: pkt.Sub.String(), Dst: f.graph.NICs[pkt.Dst].Name,
+		Candidates: []Candidate{}, Rule: d.Rule, Turn: turn(d.Turn),
 		Discard: len(d.Candidates) == 0, Notify: d.Notify, Asked: asked(s.still.Asked),
 	}
 	// discards says that the pipeline refuses the decision.
@@ -37,7 +39,8 @@ func (f *fabric) decision(s *stand, at switching.Arrival, pkt weft.Header, d swi
 		if int(c.Port) >= place.Ports() || int(c.VC) >= vcs {
 			discards("it names port %d, vc %d, which this switch does not have", c.Port, c.VC)
 		} else if !s.still.PortUp(c.Port) {
-			a.Problems = append(a.Problems, fmt.Sprintf("it names port %d, which is dead: the packet never leaves by it", c.Port))
+			a.Problems = append(a.Problems,
+				fmt.Sprintf("it names port %d, which is dead: the packet never leaves by it", c.Port))
 		}
 		out := Candidate{
 			Port: int(c.Port), VC: int(c.VC), Class: int(c.Class), Need: max(1, int(c.Need)),

@@ -7,6 +7,6 @@
 // stands still ([switching.Still]): there is no second account of any rule.
 //
 // [Explainer.Lines] does so for JSON lines, one question in, one answer out. A line that cannot be
-// answered gets an answer that says why, and the next is read. docs/howto/firmware.md lists what may
-// stand in a line.
+// answered gets an answer that says why, and the next is read. docs/howto/firmware.md lists what
+// may stand in a line.
 package explain

@@ -133,7 +133,8 @@ func (e *Explainer) Explain(ctx context.Context, q Question) (*Decision, error) 
 	}
 	answer := f.decision(s, at, asIs, d, vcs)
 	if hdr != asIs {
-		answer.Problems = append(answer.Problems, "it changes the packet it is shown: a candidate's Fields are where changes go")
+		answer.Problems = append(answer.Problems,
+			"it changes the packet it is shown: a candidate's Fields are where changes go")
 	}
 	return answer, nil
 }

@@ -90,7 +90,10 @@ func TestAPacketThatFollowsTheAnswersArrivesAroundDeadLinks(t *testing.T) {
 func TestFirmwaresAnswerWhateverIsAskedOfThem(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	specs := map[firmware.Shape][]string{firmware.Trees: {"kary-ntree:2,3", "mport-tree:6,2", "leaf-spine:2,5,3"}, firmware.Grids: {"torus:3x4", "ring:6"}}
+	specs := map[firmware.Shape][]string{
+		firmware.Trees: {"kary-ntree:2,3", "mport-tree:6,2", "leaf-spine:2,5,3"},
+		firmware.Grids: {"torus:3x4", "ring:6"},
+	}
 	for _, entry := range firmware.All() {
 		for _, spec := range specs[entry.On] {
 			g := topologytest.Parse(t, spec)
@@ -193,11 +196,17 @@ func TestWhatAFirmwareMustNotDoIsNamed(t *testing.T) {
 		problem string
 		discard bool
 	}{
-		{to(switching.Candidate{Port: 4}), "it names port 4, vc 0, which this switch does not have: the switch discards the packet", true},
+		{
+			to(switching.Candidate{Port: 4}),
+			"it names port 4, vc 0, which this switch does not have: the switch discards the packet", true,
+		},
 		{to(switching.Candidate{Port: weft.NoPort}), "it names port 65535", true},
 		{to(switching.Candidate{Port: 3}, switching.Candidate{Port: 3, VC: 2}), "it names port 3, vc 2", true},
 		{to(switching.Candidate{Port: 2}), "it names port 2, which is dead", false},
-		{writes(switching.RegisterWrite{Do: true, Index: 1}), "it writes register 1 of 1: the switch discards the packet", true},
+		{
+			writes(switching.RegisterWrite{Do: true, Index: 1}), "it writes register 1 of 1: the switch discards the packet",
+			true,
+		},
 		{writes(switching.RegisterWrite{Do: true, Index: -1}), "it writes register -1 of 1", true},
 		{writes(switching.RegisterWrite{Do: true, Value: 4}), "it writes 3 bits to register r, which has 2", false},
 		{fake{route: func(pkt *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
@@ -220,9 +229,13 @@ func TestAFirmwareThatPanicsIsNamedWithTheLine(t *testing.T) {
 	_, err := with(explainer(fake{route: func(_ *weft.Header, _ switching.Arrival, sw switching.View) switching.Decision {
 		return switching.To(sw, weft.PortID(sw.Place().Tree.W[9]), 0, weft.NewFields(), "fake")
 	}}))
-	require.ErrorContains(t, err, "routing: BUG in firmware fake: it panics at s1.00: runtime error: index out of range [9] with length 2 (")
+	require.ErrorContains(t, err,
+		"routing: BUG in firmware fake: it panics at s1.00: runtime error: index out of range [9] with length 2 (")
 	require.ErrorContains(t, err, "explain_test.go:")
-	_, err = with(explainer(fake{route: func(*weft.Header, switching.Arrival, switching.View) switching.Decision { panic("on purpose") }}))
+	_,
+		err = with(explainer(fake{route: func(*weft.Header, switching.Arrival, switching.View) switching.Decision {
+		panic("on purpose")
+	}}))
 	require.ErrorContains(t, err, "it panics at s1.00: on purpose (")
 	require.ErrorContains(t, err, "explain_test.go:")
 	_, err = with(explainer(fake{registers: []switching.Register{{Name: "r"}}}))
@@ -244,7 +257,8 @@ func TestAFirmwareSeesWhatTheQuestionSays(t *testing.T) {
 			out := h.Fields
 			out.PortField, out.Misroute = -2, 2
 			d := switching.Decision{
-				Rule: fmt.Sprint(sw.Room(3, 0), sw.Credits(3, 1), sw.Occupancy(3, 1), sw.Register(0), sw.Register(1), sw.Draw(), sw.Now(), sw.PortUp(2), sw.PortUp(3)),
+				Rule: fmt.Sprint(sw.Room(3, 0), sw.Credits(3, 1), sw.Occupancy(3, 1), sw.Register(0), sw.Register(1), sw.Draw(),
+					sw.Now(), sw.PortUp(2), sw.PortUp(3)),
 				Candidates: []switching.Candidate{
 					{Port: 3, VC: 1, Fields: h.Fields},
 					{Port: 1, Class: 1, Need: 2, Fields: out},
@@ -255,7 +269,8 @@ func TestAFirmwareSeesWhatTheQuestionSays(t *testing.T) {
 		},
 	})
 	d, err := with(e, func(q *explain.Question) {
-		require.NoError(t, q.Decode([]byte(`{"vc": 1, "dead_ports": [2], "state": {"a": 18446744073709551615, "b": "1"}, "free": 7, "random": 9,
+		require.NoError(t,
+			q.Decode([]byte(`{"vc": 1, "dead_ports": [2], "state": {"a": 18446744073709551615, "b": "1"}, "free": 7, "random": 9,
 			"header": {"src": "n001", "seq": 3, "size": 64, "hops": 4, "reroutes": 5, "port_field": 1, "misroute": "01"}}`)))
 	})
 	require.NoError(t, err)
@@ -267,9 +282,13 @@ func TestAFirmwareSeesWhatTheQuestionSays(t *testing.T) {
 	require.Equal(t, switching.Arrival{Port: 0, VC: 1, From: weft.RoleDown}, at)
 	require.Equal(t, []explain.Candidate{
 		{Port: 3, To: "s0.10", ToPort: 0, VC: 1, Need: 1},
-		{Port: 1, To: "s2.01", ToPort: 2, Class: 1, Need: 2, Fields: map[string]any{"port_field": int16(-2), "misroute": "10"}},
+		{
+			Port: 1, To: "s2.01", ToPort: 2, Class: 1, Need: 2,
+			Fields: map[string]any{"port_field": int16(-2), "misroute": "10"},
+		},
 	}, d.Candidates)
-	require.Contains(t, d.String(), "goes to    s0.10 by port 3, vc 1\n           s2.01 by port 1, vc 0, class 1, needs 2 free places, misroute = 10, port_field = -2\n")
+	require.Contains(t, d.String(), "goes to    s0.10 by port 3, vc 1\n           s2.01 by port 1, vc 0, class 1, needs "+
+		"2 free places, misroute = 10, port_field = -2\n")
 
 	// Nothing of one question is left for the next.
 	d, err = with(e)
@@ -347,7 +366,8 @@ func TestSubHeadersAreAskedWithWrittenByTheNICAndAnswered(t *testing.T) {
 	e := explain.New(func(context.Context, string, *topology.Graph) (switching.Firmware, int, error) { return fw, 1, nil })
 	ask := func(line string) (*explain.Decision, error) {
 		q := explain.NewQuestion()
-		q.Topology, q.Routing, q.Switch, q.In, q.Dst = "ring:4", "subbing", explain.Name("s0"), explain.Number(2), explain.Name("n3")
+		q.Topology, q.Routing, q.Switch, q.In, q.Dst = "ring:4", "subbing", explain.Name("s0"), explain.Number(2),
+			explain.Name("n3")
 		if err := q.Decode([]byte(line)); err != nil {
 			return nil, err
 		}
@@ -424,6 +444,8 @@ func TestAPacketFromItsNICHasAnAddressOfThatNIC(t *testing.T) {
 		}
 	}
 	q := explain.NewQuestion()
-	require.ErrorContains(t, q.Decode([]byte(`{"header": {"layers": 65536}}`)), "header.layers: found 10000000000000000, expected at most 16 bits")
-	require.ErrorContains(t, q.Decode([]byte(`{"header": {"path": 65536}}`)), "header.path: found 65536, expected a whole number from 0 to 65535")
+	require.ErrorContains(t, q.Decode([]byte(`{"header": {"layers": 65536}}`)),
+		"header.layers: found 10000000000000000, expected at most 16 bits")
+	require.ErrorContains(t, q.Decode([]byte(`{"header": {"path": 65536}}`)),
+		"header.path: found 65536, expected a whole number from 0 to 65535")
 }

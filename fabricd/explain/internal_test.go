@@ -18,7 +18,10 @@ func TestTheDocumentationNamesEveryMemberOfLinesAndAnswers(t *testing.T) {
 	text, err := os.ReadFile("../../docs/howto/firmware.md")
 	require.NoError(t, err)
 	all := slices.Concat(memberNames, headerMemberNames)
-	for _, typ := range []reflect.Type{reflect.TypeFor[Answer](), reflect.TypeFor[Decision](), reflect.TypeFor[Candidate]()} {
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[Answer](), reflect.TypeFor[Decision](),
+		reflect.TypeFor[Candidate](),
+	} {
 		for f := range typ.Fields() {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 				all = append(all, name)
@@ -34,13 +37,20 @@ func TestTheDocumentationNamesEveryMemberOfLinesAndAnswers(t *testing.T) {
 // by the answers.
 func TestEveryRoutingFieldIsAskedWithAndAnswered(t *testing.T) {
 	t.Parallel()
-	names := map[string]string{"PortField": "port_field", "Misroute": "misroute", "Path": "path", "Layers": "layers", "Route": "route", "Sub": "sub"}
+	names := map[string]string{
+		"PortField": "port_field", "Misroute": "misroute", "Path": "path", "Layers": "layers",
+		"Route": "route", "Sub": "sub",
+	}
 	for f := range reflect.TypeFor[weft.Fields]().Fields() {
 		name := names[f.Name]
 		require.NotEmpty(t, name, "weft.Fields has %s: it belongs into headerMembers and changed", f.Name)
 		require.Contains(t, headerMembers, name)
 	}
-	require.Len(t, changed(weft.NewFields(), weft.Fields{PortField: 1, Misroute: 1, Path: 1, Layers: 1, Route: weft.SourceRoute{1}, Sub: weft.SubHeaders{weft.Nowhere}}, 1), len(names))
+	require.Len(t, changed(weft.NewFields(),
+		weft.Fields{
+			PortField: 1, Misroute: 1, Path: 1, Layers: 1, Route: weft.SourceRoute{1},
+			Sub: weft.SubHeaders{weft.Nowhere},
+		}, 1), len(names))
 }
 
 func TestTopologiesThatAreKeptAreBounded(t *testing.T) {

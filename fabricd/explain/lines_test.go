@@ -130,7 +130,8 @@ func FuzzLine(f *testing.F) {
 		`{}`, `{"switch": 3, "in": 1, "vc": 1, "header": {"dst": 5, "misroute": "01", "port_field": -2}}`,
 		`{"routing": "deterministic-link", "switch": "s1.10", "in": "s0.00", "dead_ports": ["s0.10", 1]}`,
 		`{"routing": "adaptive-link", "vcs": 16, "vc": 15, "state": {"reroute-vector": 3}, "free": 0, "random": 1, "id": [{}]}`,
-		`{"topology": "ring:3", "routing": "none", "switch": 0}`, `[`, `{"header": {`, "\xff", `{"topology": "mport-tree:4,2", "in": 2}`,
+		`{"topology": "ring:3", "routing": "none", "switch": 0}`, `[`, `{"header": {`, "\xff",
+		`{"topology": "mport-tree:4,2", "in": 2}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -163,7 +164,9 @@ func big(line []byte) bool {
 
 func BenchmarkExplainerLines(b *testing.B) {
 	const n = 1000
-	line := `{"switch": "s1.00", "in": "s2.00", "header": {"dst": 6}, "dead_ports": [2], "state": {"reroute-vector": "01"}}` + "\n"
+	line :=
+		`{"switch": "s1.00", "in": "s2.00", "header": {"dst": 6}, "dead_ports": [2], "state": {"reroute-vector": "01"}}` +
+			"\n"
 	q := defaults()
 	q.Routing = "adaptive-link"
 	e := explain.New(nil)

@@ -34,7 +34,8 @@ func (f *fabric) stand(id weft.SwitchID, vcs int) (s *stand, err error) {
 	s = &stand{still: switching.Still{At: place}, registers: f.fw.RegistersAt(place)}
 	for _, r := range s.registers {
 		if r.Width < 1 || r.Width > 64 {
-			return nil, within("routing", fmt.Errorf("firmware %s declares register %q of %d bits, expected 1 to 64", f.routing, r.Name, r.Width))
+			return nil, within("routing",
+				fmt.Errorf("firmware %s declares register %q of %d bits, expected 1 to 64", f.routing, r.Name, r.Width))
 		}
 	}
 	s.still.Registers = make([]uint64, len(s.registers))
@@ -78,7 +79,8 @@ func (f *fabric) packet(q *Question, id weft.SwitchID, in weft.PortID) (h weft.H
 	}
 	for _, sub := range h.Sub {
 		if int(sub.To()) >= len(f.graph.Switches) {
-			return h, within("header", within("sub", fmt.Errorf("switch %d: expected 0 to %d", sub.To(), len(f.graph.Switches)-1)))
+			return h, within("header",
+				within("sub", fmt.Errorf("switch %d: expected 0 to %d", sub.To(), len(f.graph.Switches)-1)))
 		}
 	}
 	f.address(&h, id, in)
@@ -143,7 +145,8 @@ func (f *fabric) guard(place *weft.Place, err *error) {
 	}:
 		*err = within("routing", r)
 	default:
-		*err = within("routing", fmt.Errorf("BUG in firmware %s: it panics at %s: %v (%s)", f.routing, place.Name, r, culprit()))
+		*err = within("routing", fmt.Errorf("BUG in firmware %s: it panics at %s: %v (%s)", f.routing, place.Name, r,
+			culprit()))
 	}
 }
 

@@ -198,7 +198,8 @@ func (at *attendance) beginFailure(ctx context.Context, l loop, h *hostState) *a
 	}
 	e := leader.HostFailed{
 		Host: h.id, Heard: h.counters.Load().at, What: fmt.Sprintf("%s is gone: nobody answers for it", h.name),
-		Note: "what it received, injected or discarded after it was last heard is made up from what its neighbours have sent and received",
+		Note: "what it received, injected or discarded after it was last heard is made up from what its neighbours have " +
+			"sent and received",
 	}
 	if h.sw != nil {
 		at.revokeOwner(h.owner.Load())

@@ -126,7 +126,8 @@ func (h *hostState) askApplied(ctx context.Context) (host.Counters, error) {
 // takeFirst makes s the first that is known of p.
 func (h *hostState) takeFirst(s host.Counters) {
 	h.mu.Lock()
-	h.clock = skew{behind: h.site.Now() - s.Now, trip: weft.Second, known: true} // for a moment; it is measured with every look
+	// for a moment; it is measured with every look
+	h.clock = skew{behind: h.site.Now() - s.Now, trip: weft.Second, known: true}
 	h.mu.Unlock()
 	_ = h.storeCounters(s) // its number is the one that was asked for
 }

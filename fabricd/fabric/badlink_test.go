@@ -62,7 +62,11 @@ func badRing(t *testing.T) (*fabric.Fabric, *badLinks) {
 	m := wire.NewMemory()
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	links := &badLinks{Transport: m, from: "s0", to: "s1"}
-	f, err := fabric.New(fabric.Options{Topology: g, Firmware: switching.Firmware{Name: "clockwise", Route: clockwise}, Transport: links, Liveness: settings.Liveness{Interval: "off"}})
+	f,
+		err := fabric.New(fabric.Options{
+		Topology: g, Firmware: switching.Firmware{Name: "clockwise", Route: clockwise},
+		Transport: links, Liveness: settings.Liveness{Interval: "off"},
+	})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
 	t.Cleanup(f.Stop)
@@ -152,7 +156,11 @@ func TestAFabricThatDoesNotComeUpSaysWhichLinkAndLeavesNothingRunning(t *testing
 	g := topologytest.Parse(t, "ring:3")
 	m := wire.NewMemory()
 	defer m.Close()
-	f, err := fabric.New(fabric.Options{Topology: g, Firmware: switching.Firmware{Name: "clockwise", Route: clockwise}, Transport: dead{m}})
+	f,
+		err := fabric.New(fabric.Options{
+		Topology: g, Firmware: switching.Firmware{Name: "clockwise", Route: clockwise},
+		Transport: dead{m},
+	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

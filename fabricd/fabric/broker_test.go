@@ -97,11 +97,12 @@ func TestABrokerThatIsPausedIsFoundOutBySilence(t *testing.T) {
 func TestABrokerThatTakesOnlySmallMessagesGetsSmallFrames(t *testing.T) {
 	t.Parallel()
 	server := natstest.Start(t, natstest.Newest, "max_payload: 512")
-	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(), func(o *fabric.Options) {
-		o.Switch.InputBuffer, o.Switch.OutputBuffer = 32, 32
-		o.Liveness = patientLiveness
-		o.Link.Rate = 20_000_000
-	})
+	l := startTaped(t, connect(t, server), firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(),
+		func(o *fabric.Options) {
+			o.Switch.InputBuffer, o.Switch.OutputBuffer = 32, 32
+			o.Liveness = patientLiveness
+			o.Link.Rate = 20_000_000
+		})
 	l.flows(uint64(testenv.N(5000, 500)))
 	balance := l.sound()
 	require.Zero(t, balance.Lost)

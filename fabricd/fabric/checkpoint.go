@@ -32,7 +32,8 @@ type State struct {
 
 	Tempo leader.Tempo `json:"tempo,omitzero"` // of all clocks
 
-	HeldUntil weft.Time `json:"held_until,omitempty"` // NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
+	// NICs inject nothing until then; weft.Never: until somebody says so; 0: they do
+	HeldUntil weft.Time `json:"held_until,omitempty"`
 
 	Faults    []leader.FaultCheckpoint    `json:"faults,omitempty"`    // in force
 	Incidents []leader.IncidentCheckpoint `json:"incidents,omitempty"` // those that are open, and the latest others
@@ -53,9 +54,10 @@ type HostCheckpoint struct {
 	Incarnations []linkend.Incarnation `json:"incarnations,omitempty"` // the latest incarnations
 	User         string                `json:"user,omitempty"`         // of its credentials
 	Again        uint32                `json:"again"`                  // how many there were before
-	Retired      host.Counters         `json:"retired"`                // what these have counted and the ledger does not know
-	Incident     int                   `json:"incident,omitempty"`     // of its absence; 0: it is there
-	Failed       bool                  `json:"failed,omitempty"`       // nobody answers for it
+	// what these have counted and the ledger does not know
+	Retired  host.Counters `json:"retired"`
+	Incident int           `json:"incident,omitempty"` // of its absence; 0: it is there
+	Failed   bool          `json:"failed,omitempty"`   // nobody answers for it
 }
 
 // OwnCheckpoint is what is known of a switch that was moved, and of its host of its own.
@@ -171,7 +173,10 @@ func (l loop) stateNow() State {
 func (loop) checkpoint(h *hostState) HostCheckpoint {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	k := HostCheckpoint{Name: h.name, Number: h.number, Incarnations: h.allIncarnations(), User: h.user, Again: h.again.Load(), Retired: h.retired, Failed: h.failed.Load()}
+	k := HostCheckpoint{
+		Name: h.name, Number: h.number, Incarnations: h.allIncarnations(), User: h.user,
+		Again: h.again.Load(), Retired: h.retired, Failed: h.failed.Load(),
+	}
 	return k
 }
 
@@ -218,5 +223,6 @@ func (d *decisions) tablesNow() []byte {
 
 // String says how much a state holds.
 func (s State) String() string {
-	return fmt.Sprintf("%d hosts, %d faults in force, %d reports, at %v", len(s.Hosts), len(s.Faults), len(s.Incidents), s.Now.Duration())
+	return fmt.Sprintf("%d hosts, %d faults in force, %d reports, at %v", len(s.Hosts), len(s.Faults), len(s.Incidents),
+		s.Now.Duration())
 }

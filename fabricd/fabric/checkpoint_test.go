@@ -21,9 +21,12 @@ func TestAnOrderIsAnsweredWhenItIsKept(t *testing.T) {
 	t.Parallel()
 	var written atomic.Pointer[chan struct{}]
 	written.Store(new(make(chan struct{})))
-	l := live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: []func(*fabric.Options){func(o *fabric.Options) {
-		o.Checkpoint = func(fabric.State) <-chan struct{} { return *written.Load() }
-	}}})
+	l := live.Start(t, live.Config{
+		Topology: smallTree, Routing: "adaptive-link",
+		Options: []func(*fabric.Options){func(o *fabric.Options) {
+			o.Checkpoint = func(fabric.State) <-chan struct{} { return *written.Load() }
+		}},
+	})
 	until := func(down int) {
 		rig.Until(t, func() bool { return len(l.Fabric.LinksDown()) == down })
 	}

@@ -66,7 +66,10 @@ func TestTheLedgerBalancesInEveryConfigurationAtSaturation(t *testing.T) {
 		{VCs: 2, InputBuffer: 3, OutputBuffer: 4, Queueing: "fifo", Selection: "most-credits", EagerCredits: true},
 		{VCs: 2, InputBuffer: 2, OutputBuffer: 2, Waiting: "one"},
 	} {
-		for _, f := range []switching.Firmware{spread(o.VCs), linkFirmware["adaptive-link"], linkFirmware["deterministic-link"]} {
+		for _, f := range []switching.Firmware{
+			spread(o.VCs), linkFirmware["adaptive-link"],
+			linkFirmware["deterministic-link"],
+		} {
 			if f.VCs > o.VCs {
 				continue // it needs two
 			}
@@ -112,7 +115,8 @@ func TestDeterministicLinkKeepsTheOrderOfEveryFlowWithoutFaults(t *testing.T) {
 func TestAPacedLinkSendsAtItsRate(t *testing.T) {
 	t.Parallel()
 	const perSecond, size = 200, 256 // slow, for a loaded machine wakes us late
-	h := harness.New(t, "ring:3", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.NICs(settings.NIC{PacketBytes: size}), harness.Buffers(16, 16),
+	h := harness.New(t, "ring:3", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}),
+		harness.NICs(settings.NIC{PacketBytes: size}), harness.Buffers(16, 16),
 		harness.Links(settings.Link{Rate: perSecond * size, Paced: true}))
 	from, before := time.Now(), delivered(h)
 	for range 2 * perSecond {
@@ -128,7 +132,8 @@ func TestADelayedLinkKeepsEachPacketForItsDelay(t *testing.T) {
 	testenv.Long(t)
 	testenv.Raced(t)
 	const delay, links = 50 * time.Millisecond, 3
-	h := harness.New(t, "ring:3", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Links(settings.Link{Delay: settings.Duration(delay.String())}), harness.Buffers(100, 100))
+	h := harness.New(t, "ring:3", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}),
+		harness.Links(settings.Link{Delay: settings.Duration(delay.String())}), harness.Buffers(100, 100))
 	from := time.Now()
 	h.RequireDelivered(h.Send("n0", "n1"))
 	assert.Greater(t, time.Since(from), links*delay)
@@ -150,7 +155,9 @@ func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
 	g := topologytest.Parse(t, smallTree)
 	ok := fabric.Options{Topology: g, Firmware: firmware.UpDown{}.Firmware()}
 	for want, change := range map[string]func(o *fabric.Options){
-		"topology, firmware and transport are required":          func(o *fabric.Options) { o.Firmware = switching.Firmware{} },
+		"topology, firmware and transport are required": func(o *fabric.Options) {
+			o.Firmware = switching.Firmware{}
+		},
 		"fabric: link.rate: expected 1 to 1e+15, found -1":       func(o *fabric.Options) { o.Link.Rate = -1 },
 		"link.rate: expected 1 to 1e+15, found 1e+16":            func(o *fabric.Options) { o.Link.Rate = 1e16 },
 		"link.rate: expected 1 to 1e+15, found NaN":              func(o *fabric.Options) { o.Link.Rate = math.NaN() },
@@ -168,7 +175,9 @@ func TestOptionsThatNoFabricCanHaveAreRefused(t *testing.T) {
 		"liveness.multiplier: expected 1 to ":                    func(o *fabric.Options) { o.Liveness.Multiplier = -1 },
 		"nic.queue_bytes: expected 1 to 1073741824, found -1":    func(o *fabric.Options) { o.NIC.QueueBytes = -1 },
 		"adopted only if all nodes are on hosts":                 func(o *fabric.Options) { o.Adopt = new(fabric.State) },
-		"the load is the share of the link capacity":             func(o *fabric.Options) { o.Traffic = nic.Traffic{Pattern: "uniform", Load: 2} },
+		"the load is the share of the link capacity": func(o *fabric.Options) {
+			o.Traffic = nic.Traffic{Pattern: "uniform", Load: 2}
+		},
 	} {
 		m := wire.NewMemory()
 		o := ok

@@ -15,8 +15,8 @@ import (
 // Chosen by us.
 const mostAsked = 256
 
-// lookAtConnections asks all hosts what programs' connections have suffered since each fault began that
-// is counted now, and waits for none longer than lookTime.
+// lookAtConnections asks all hosts what programs' connections have suffered since each fault began
+// that is counted now, and waits for none longer than lookTime.
 func (fs *faults) lookAtConnections() {
 	var ids []int
 	var began []weft.Time

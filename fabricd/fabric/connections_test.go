@@ -73,7 +73,8 @@ func TestConnectionsOfAllHostsAreInTheReportOfAFault(t *testing.T) {
 		return !report.Open || report.Connections.Resent > 0 && report.Connections.Count == 2
 	})
 	require.Positive(t, report.Connections.Resent)
-	require.ElementsMatch(t, []string{name, to}, []string{report.Connections.Worst[0].NIC, report.Connections.Worst[1].NIC})
+	require.ElementsMatch(t, []string{name, to},
+		[]string{report.Connections.Worst[0].NIC, report.Connections.Worst[1].NIC})
 	cancel()
 	here.Close() // which ends all that waits
 	there.Close()

@@ -58,7 +58,8 @@ func TestASwitchThatCrashesUnderLoadLosesWhatItHoldsAndComesBack(t *testing.T) {
 				}
 				more(h, 50)
 				l := h.RequireLedger()
-				assert.Equal(t, []uint64{crashed, wire, queued}, []uint64{l.LostCrash, l.LostWire, l.LostQueued}, "what the faults report")
+				assert.Equal(t, []uint64{crashed, wire, queued}, []uint64{l.LostCrash, l.LostWire, l.LostQueued},
+					"what the faults report")
 				fresh(h)
 				allPairs(t, h)
 				assert.Zero(t, h.Fabric().ReroutedInLastGeneration())

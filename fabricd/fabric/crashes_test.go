@@ -53,7 +53,8 @@ func threeCrashes(t *testing.T, g *topology.Graph, round uint64) {
 	f, err := fabric.New(fabric.Options{
 		Topology: g, Firmware: firmware.DeterministicSwitch{}.Firmware(), Transport: tr, Seed: round + 1,
 		Traffic: nic.Traffic{Pattern: "uniform", Load: 0.9}, Switch: settings.Switch{VCs: 3},
-		NIC: settings.NIC{QueueBytes: shortQueue}, // what this machine does not carry is refused, or it would take minutes to drain
+		// what this machine does not carry is refused, or it would take minutes to drain
+		NIC: settings.NIC{QueueBytes: shortQueue},
 	})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
@@ -173,8 +174,9 @@ func TestAFabricWhoseBrokerIsSlowIsNotStuck(t *testing.T) {
 	defer m.Close()
 	broker := newSlowBroker(m)
 	f, err := fabric.New(fabric.Options{
-		Topology: g, Firmware: firmware.DeterministicSwitch{}.Firmware(), Transport: broker, Seed: 1, Liveness: settings.Liveness{Interval: "off"},
-		Switch: settings.Switch{VCs: 3},
+		Topology: g, Firmware: firmware.DeterministicSwitch{}.Firmware(), Transport: broker, Seed: 1,
+		Liveness: settings.Liveness{Interval: "off"},
+		Switch:   settings.Switch{VCs: 3},
 	})
 	require.NoError(t, err)
 	require.NoError(t, f.Start(t.Context()))
@@ -210,7 +212,9 @@ func busy(t *testing.T, n int) {
 	for range n {
 		// It looks for us now and then, so that it ends when this process is killed and can end
 		// nothing itself.
-		spin := exec.CommandContext(ctx, "sh", "-c", `while kill -0 "$0"; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done 2>/dev/null`, strconv.Itoa(os.Getpid()))
+		spin := exec.CommandContext(ctx, "sh", "-c",
+			`while kill -0 "$0"; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done 2>/dev/null`,
+			strconv.Itoa(os.Getpid()))
 		require.NoError(t, spin.Start())
 		loops.Go(func() { _ = spin.Wait() }) // it is killed
 	}

@@ -98,7 +98,8 @@ func BenchmarkCutSeen(b *testing.B) {
 func BenchmarkSilentCutSeen(b *testing.B) {
 	for name, options := range map[string][]harness.Option{"memory": nil, "nats": {live.OverNATS()}} {
 		b.Run(name, func(b *testing.B) {
-			h := harness.New(b, tree, append(options, harness.Traffic("uniform:0.5"), harness.Liveness(50*time.Millisecond, 3))...)
+			h := harness.New(b, tree,
+				append(options, harness.Traffic("uniform:0.5"), harness.Liveness(50*time.Millisecond, 3))...)
 			links := betweenSwitches(h.Topology())
 			var seen []float64
 			for i := 0; b.Loop(); i++ {

@@ -39,8 +39,8 @@ type DeadlockWatch struct {
 // WatchDeadlock returns a watch that has not looked yet.
 func (f *Fabric) WatchDeadlock() *DeadlockWatch { return &DeadlockWatch{reader: f.reader} }
 
-// Cycle returns the cycle of channels that wait for each other, as of the latest look, or nil. It looks
-// when it is time, and has other hosts tell of their switches before.
+// Cycle returns the cycle of channels that wait for each other, as of the latest look, or nil. It
+// looks when it is time, and has other hosts tell of their switches before.
 func (w *DeadlockWatch) Cycle() Cycle {
 	if len(w.reader.answering()) > 0 {
 		return w.latest(w.reader.lookAtNodes)
@@ -78,8 +78,8 @@ func (w *DeadlockWatch) look(found Cycle, sent []uint64) {
 	w.first, w.sent = found, sent
 }
 
-// Deadlock is the cycle of a [DeadlockWatch], for a viewer: call it after Read, which has other hosts
-// tell of their switches.
+// Deadlock is the cycle of a [DeadlockWatch], for a viewer: call it after Read, which has other
+// hosts tell of their switches.
 func (s *Sampler) Deadlock() (list []LinkChannel) {
 	if !slices.ContainsFunc(s.nodes, func(n switching.Reading) bool { return n.Blocked > 0 }) {
 		s.cycle.first, s.cycle.sure = nil, nil

@@ -49,7 +49,8 @@ type flippingSender struct {
 func (s *flippingSender) Send(frame []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.draws.Int64N(1000) >= s.links.share.Load() || wire.DecodeFrame(&s.plain, s.sum, frame) != nil { // a transport's own probe is none
+	// a transport's own probe is none
+	if s.draws.Int64N(1000) >= s.links.share.Load() || wire.DecodeFrame(&s.plain, s.sum, frame) != nil {
 		return s.Sender.Send(frame)
 	}
 	s.frame = append(s.frame[:0], frame...)
@@ -76,7 +77,8 @@ func TestFlippedBitsAreLossesOnTheWireAndTheLedgerBalances(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, links.Close()) })
 			g := topologytest.Parse(t, "kary-ntree:2,3")
 			f, err := fabric.New(fabric.Options{
-				Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Transport: links, Seed: 1, NIC: settings.NIC{QueueBytes: 16 << 10},
+				Topology: g, Firmware: firmware.AdaptiveLink{}.Firmware(), Transport: links, Seed: 1,
+				NIC:  settings.NIC{QueueBytes: 16 << 10},
 				Link: settings.Link{Rate: 1_000_000, Paced: true}, FixedTime: true,
 			})
 			require.NoError(t, err)
@@ -128,7 +130,9 @@ func TestAFloodOfBadFramesDoesNotPushOtherEventsOut(t *testing.T) {
 	f, links := badRing(t)
 	const garbage = 20_000
 	first := f.Events().Last()
-	s, err := links.Transport.Sender(wire.Direction{From: "s0", To: "s1", FromPort: port(t, f, "s0", "s1"), ToPort: port(t, f, "s1", "s0")})
+	s,
+		err := links.Transport.Sender(
+		wire.Direction{From: "s0", To: "s1", FromPort: port(t, f, "s0", "s1"), ToPort: port(t, f, "s1", "s0")})
 	require.NoError(t, err)
 	for range garbage {
 		require.NoError(t, s.Send([]byte("no frame")))

@@ -81,7 +81,10 @@ func (rd *reader) deadlockIn(snaps []switching.Snapshot) []Channel {
 	}
 	for _, o := range switching.FindDeadlock(q) {
 		to, _ := peer(weft.End{Node: o.Switch.Node(), Port: o.Port})
-		cycle = append(cycle, Channel{Switch: rd.graph.Switches[o.Switch].Name, Port: int(o.Port), VC: int(o.VC), To: rd.graph.Name(to.Node)})
+		cycle = append(cycle, Channel{
+			Switch: rd.graph.Switches[o.Switch].Name, Port: int(o.Port), VC: int(o.VC),
+			To: rd.graph.Name(to.Node),
+		})
 	}
 	return cycle
 }

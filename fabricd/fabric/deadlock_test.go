@@ -23,7 +23,10 @@ func waitingRing(t *testing.T) (*reader, []switching.Snapshot) {
 			ports[p] = switching.PortSnapshot{State: linkend.Up, VCs: []switching.VCSnapshot{{Credits: 1}}}
 		}
 		ports[1].VCs[0] = switching.VCSnapshot{Output: 1}
-		snaps[i] = switching.Snapshot{Switch: weft.SwitchID(i), Ports: ports, Blocked: []switching.Blocked{{For: []switching.Output{{Port: 1}}}}}
+		snaps[i] = switching.Snapshot{
+			Switch: weft.SwitchID(i), Ports: ports,
+			Blocked: []switching.Blocked{{For: []switching.Output{{Port: 1}}}},
+		}
 	}
 	return &reader{site: &site{opts: &Options{}, lifetime: &lifetime{}, nodes: &nodes{graph: g}}}, snaps
 }
@@ -31,7 +34,8 @@ func waitingRing(t *testing.T) (*reader, []switching.Snapshot) {
 // strand cuts the link from s0 to s1 off and strands the packet queued for it. It waits for to.
 func strand(snaps []switching.Snapshot, to ...switching.Output) {
 	snaps[0].Ports[1].State, snaps[1].Ports[0].State = linkend.Init, linkend.Init
-	snaps[0].Blocked = append(snaps[0].Blocked, switching.Blocked{Stranded: true, In: 2, At: switching.Output{Port: 1}, For: to})
+	snaps[0].Blocked = append(snaps[0].Blocked,
+		switching.Blocked{Stranded: true, In: 2, At: switching.Output{Port: 1}, For: to})
 }
 
 func TestADeadlockIsFoundInSnapshots(t *testing.T) {

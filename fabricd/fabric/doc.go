@@ -43,11 +43,11 @@
 //
 // The leader decides in one loop (loop.go): live a goroutine drives it, in virtual time whoever
 // lets time go on. What may be done only there has the receiver loop, or takes one. It waits for
-// nobody. What it has decided goes to queues (queue.go): each host has one, and so have the transport
-// and admissions. It reaches each in the sequence of the decisions (order.go). A caller that has
-// asked for a decision waits for what comes of it outside, and brings that as another event.
-// Whoever looks at the fabric waits for hosts for a moment only; of a host that does not answer,
-// the last that it told holds.
+// nobody. What it has decided goes to queues (queue.go): each host has one, and so have the
+// transport and admissions. It reaches each in the sequence of the decisions (order.go). A caller
+// that has asked for a decision waits for what comes of it outside, and brings that as another
+// event. Whoever looks at the fabric waits for hosts for a moment only; of a host that does not
+// answer, the last that it told holds.
 //
 // # Accounts
 //

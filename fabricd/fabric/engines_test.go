@@ -42,9 +42,10 @@ func engines(t *testing.T, g *topology.Graph) (names []string) {
 	return names
 }
 
-// Every engine there is, on switches whose links are NATS subjects, 64 of them at soak: traffic flows, and then one
-// packet of every pair arrives. In the end nothing is lost or discarded, and the ledger balances.
-// Packets of minimal-hop can wait for one another for ever, so there are few of them.
+// Every engine there is, on switches whose links are NATS subjects, 64 of them at soak: traffic
+// flows, and then one packet of every pair arrives. In the end nothing is lost or discarded, and
+// the ledger balances. Packets of minimal-hop can wait for one another for ever, so there are few
+// of them.
 func TestOverNATSEveryEngineCarriesTrafficOnIrregularSwitches(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
@@ -66,7 +67,8 @@ func TestOverNATSEveryEngineCarriesTrafficOnIrregularSwitches(t *testing.T) {
 				allPairs(t, h)
 			}
 			if r.Kind == layered.Deterministic && name != "mroots" && name != "mp-lash" { // whose sources choose
-				assert.Zero(t, h.Fabric().Totals().Reordered, "one address, one layer and one way, so packets of a flow stay in order")
+				assert.Zero(t, h.Fabric().Totals().Reordered,
+					"one address, one layer and one way, so packets of a flow stay in order")
 			}
 		})
 	}
@@ -95,7 +97,8 @@ func TestAtSaturationEveryEngineButMinimalHopGoesOn(t *testing.T) {
 
 // atFullRate has every NIC send as fast as its link is.
 func atFullRate() harness.Option {
-	return harness.Options(harness.Links(settings.Link{Rate: 256_000, Paced: true}), harness.NoLiveness(), harness.Traffic("uniform:1"), shortQueues)
+	return harness.Options(harness.Links(settings.Link{Rate: 256_000, Paced: true}), harness.NoLiveness(),
+		harness.Traffic("uniform:1"), shortQueues)
 }
 
 // requireDependencies requires that the tables have the very cycle that packets wait in: some of
@@ -106,7 +109,8 @@ func requireDependencies(t *testing.T, r *layered.Routing, cycle fabric.Cycle) {
 	for _, c := range cycle {
 		s, err := r.Graph.SwitchByName(c.Switch)
 		require.NoError(t, err)
-		channels = append(channels, layered.Channel{From: weft.End{Node: s.Node(), Port: weft.PortID(c.Port)}, Layer: weft.VC(c.VC)})
+		channels = append(channels,
+			layered.Channel{From: weft.End{Node: s.Node(), Port: weft.PortID(c.Port)}, Layer: weft.VC(c.VC)})
 	}
 	all, err := survey.Users(t.Context(), r, channels)
 	require.NoError(t, err)

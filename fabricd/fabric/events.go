@@ -11,21 +11,22 @@ import (
 
 // Kinds of event. Faults have their verbs as kinds: cut, flap, impair, crash.
 const (
-	EventLinkDown      = "link_down"            // one end has lost the link
-	EventLinkUp        = "link_up"              // one end has the link back
-	EventRestore       = leader.EventRestore    // a link was repaired; both ends have seen it
-	EventRestart       = leader.EventRestart    // a switch was started again
-	EventReport        = leader.EventReport     // the report of a fault is complete
-	EventProtocolFault = "protocol_fault"       // a frame broke the link protocol and was refused
-	EventDamaged       = "frame_damaged"        // a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
-	EventDeadlock      = "deadlock"             // packets wait for each other for ever
-	EventDeadlockOver  = "deadlock_over"        // they do no longer
-	EventWaiting       = "waiting"              // a packet has waited for a second or more in a switch
-	EventWaitingOver   = "waiting_over"         // none does any more
-	EventTimeFactor    = leader.EventTimeFactor // the clocks of the fabric go otherwise
-	EventTraffic       = leader.EventTraffic    // what is injected has changed
-	EventHeld          = leader.EventHeld       // NICs inject nothing
-	EventResumed       = leader.EventResumed    // they do again
+	EventLinkDown      = "link_down"         // one end has lost the link
+	EventLinkUp        = "link_up"           // one end has the link back
+	EventRestore       = leader.EventRestore // a link was repaired; both ends have seen it
+	EventRestart       = leader.EventRestart // a switch was started again
+	EventReport        = leader.EventReport  // the report of a fault is complete
+	EventProtocolFault = "protocol_fault"    // a frame broke the link protocol and was refused
+	// a frame did not arrive as it was sent, or was for another link: its packets are lost on the wire
+	EventDamaged      = "frame_damaged"
+	EventDeadlock     = "deadlock"             // packets wait for each other for ever
+	EventDeadlockOver = "deadlock_over"        // they do no longer
+	EventWaiting      = "waiting"              // a packet has waited for a second or more in a switch
+	EventWaitingOver  = "waiting_over"         // none does any more
+	EventTimeFactor   = leader.EventTimeFactor // the clocks of the fabric go otherwise
+	EventTraffic      = leader.EventTraffic    // what is injected has changed
+	EventHeld         = leader.EventHeld       // NICs inject nothing
+	EventResumed      = leader.EventResumed    // they do again
 
 	EventBrokerLost     = leader.EventBrokerLost // a connection to the broker is gone, and its links with it
 	EventBrokerBack     = "broker_back"          // it is back, and its links
@@ -51,8 +52,9 @@ type Event struct {
 	Port   *int          `json:"port,omitempty"`
 	Detail string        `json:"detail,omitempty"`
 	Fault  *fault.Report `json:"fault,omitempty"`
-	Count  uint64        `json:"count,omitempty"`  // it stands for so many of its source, itself and those held back before it; 0: for itself
-	Missed uint64        `json:"missed,omitempty"` // events before this one that the follower was too slow for
+	// it stands for so many of its source, itself and those held back before it; 0: for itself
+	Count  uint64 `json:"count,omitempty"`
+	Missed uint64 `json:"missed,omitempty"` // events before this one that the follower was too slow for
 }
 
 // hubSize is how many events are kept for followers.

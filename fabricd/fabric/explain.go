@@ -98,7 +98,8 @@ func (q *quiet) LossesExplained() error {
 		missing += int64(generations[i].Injected - generations[i].Delivered)
 		allowed += int64(byGeneration[generation])
 		if missing > allowed {
-			return fmt.Errorf("of the packets generated after both ends had seen fault or repair number %d, %d are missing, and later faults account for %d of them", generation, missing, allowed)
+			return fmt.Errorf("of the packets generated after both ends had seen fault or repair number %d, %d are missing, "+
+				"and later faults account for %d of them", generation, missing, allowed)
 		}
 	}
 	return nil
@@ -106,7 +107,8 @@ func (q *quiet) LossesExplained() error {
 
 // cheap reports whether a fault that lasts costs nothing any more, because its ends know of it.
 func cheap(r fault.Report) bool {
-	return (r.Kind == string(fault.VerbCut) || r.Kind == string(fault.VerbCrash) || r.Kind == KindBroker) && len(r.Detected) > 1
+	return (r.Kind == string(fault.VerbCut) || r.Kind == string(fault.VerbCrash) || r.Kind == KindBroker) &&
+		len(r.Detected) > 1
 }
 
 // linkCapacity is how many packets the wires and queues of one link hold: per direction and VC one

@@ -86,7 +86,8 @@ func (f *Fabric) build() error {
 	}
 	own := places[:len(places)-len(o.Hosts)]
 	if o.Adopt != nil && len(own) > 0 {
-		return fmt.Errorf("fabric: another leader's fabric can be adopted only if all nodes are on hosts: %d switches and %d NICs are on none, "+
+		return fmt.Errorf("fabric: another leader's fabric can be adopted only if all nodes are on hosts: %d switches and "+
+			"%d NICs are on none, "+
 			"and the leader's own process would run them with epochs that the one before has used",
 			len(own[0].SwitchIDs()), len(own[0].NICIDs()))
 	}

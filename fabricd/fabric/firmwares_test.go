@@ -110,7 +110,8 @@ func lossesAreAt(t *testing.T, h *harness.Harness, l fabric.Ledger, set []verify
 	for name := range l.LostOn {
 		link, err := g.LinkByName(name)
 		require.NoError(t, err)
-		assert.True(t, dead[name] || dead[g.Name(link.A.Node)] || dead[g.Name(link.B.Node)], "%s lost packets and was not dead", name)
+		assert.True(t, dead[name] || dead[g.Name(link.A.Node)] || dead[g.Name(link.B.Node)],
+			"%s lost packets and was not dead", name)
 	}
 	for _, s := range g.Switches {
 		if !dead[s.Name] {
@@ -127,7 +128,9 @@ func lossesAreAt(t *testing.T, h *harness.Harness, l fabric.Ledger, set []verify
 
 // checked holds the paths of traced packets that are not in seen against a checker's, and puts them
 // there.
-func checked(t *testing.T, h *harness.Harness, seen map[harness.Packet]bool, follow func(src, dst weft.NICID, hops []weft.Hop) error) (n int) {
+func checked(t *testing.T, h *harness.Harness, seen map[harness.Packet]bool,
+	follow func(src, dst weft.NICID, hops []weft.Hop) error,
+) (n int) {
 	t.Helper()
 	for _, p := range h.Paths() {
 		if seen[p.Packet] {

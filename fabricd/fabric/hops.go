@@ -39,9 +39,10 @@ type HopView struct {
 
 	// Left: it left a NIC, or the output queue of a switch that had decided before and where it
 	// waited for a credit.
-	Egress  bool   `json:"left,omitempty"`
-	Bytes   int    `json:"payload_bytes,omitempty"` // that it carries, of one that left a NIC
-	Carries string `json:"payload,omitempty"`       // what that is, a packet of IP, as "TCP 10.64.0.1:49152 > 10.64.0.2:80 seq 1, ack 1"
+	Egress bool `json:"left,omitempty"`
+	Bytes  int  `json:"payload_bytes,omitempty"` // that it carries, of one that left a NIC
+	// what that is, a packet of IP, as "TCP 10.64.0.1:49152 > 10.64.0.2:80 seq 1, ack 1"
+	Carries string `json:"payload,omitempty"`
 	End     string `json:"end,omitempty" jsonschema:"enum=delivered,enum=lost,enum=discarded"`
 	Detail  string `json:"detail,omitempty"` // of a packet that was lost: how
 	Fault   string `json:"fault,omitempty"`  // in force on Link, as "cut, fault 3"

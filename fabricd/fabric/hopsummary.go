@@ -26,7 +26,8 @@ func (v HopView) Summary() string {
 			more("it carries %s", v.payload())
 		}
 	case v.Egress:
-		fmt.Fprintf(&b, "%s sends it on by p%d vc%d, %s after it decided: %s", v.Node, v.Out, v.OutVC, micros(v.Waited), strings.Join(v.Why, ", "))
+		fmt.Fprintf(&b, "%s sends it on by p%d vc%d, %s after it decided: %s", v.Node, v.Out, v.OutVC, micros(v.Waited),
+			strings.Join(v.Why, ", "))
 	default:
 		fmt.Fprintf(&b, "%-8s in p%d vc%d", v.Node, v.In, v.InVC)
 		if v.Out < 0 {

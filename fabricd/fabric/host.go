@@ -196,8 +196,8 @@ func (at *attendance) resyncOrder(l loop, h *hostState, applied *host.Applied) h
 }
 
 // takenAgain are the orders to take switches that h may have missed, but for some switches. A host
-// that was out of reach when a switch left it and when the switch came back runs it below the epochs
-// that the neighbours hear.
+// that was out of reach when a switch left it and when the switch came back runs it below the
+// epochs that the neighbours hear.
 func (at *attendance) takenAgain(l loop, h *hostState, but []weft.SwitchID) (list []host.TakeOrder) {
 	life := incarnationIn(h.allIncarnations(), uint64(h.incarnation()))
 	for _, id := range h.switches {

@@ -93,11 +93,14 @@ func oneApart(t *testing.T) *Agents {
 func startHostsOn(t *testing.T, n int, agents *Agents, options ...func(*fabric.Options)) *hostLab {
 	t.Helper()
 	l := &hostLab{agents: agents}
-	l.Lab = live.Start(t, live.Config{Topology: smallTree, Routing: "adaptive-link", Options: append([]func(*fabric.Options){func(o *fabric.Options) {
-		o.Checkpoint = l.checkpoint
-		o.Hosts, o.Host = onHosts(o.Topology, n), agents.Host
-		agents.URL = o.Processes.Hosts.(remote.Hosts).Authorizer.(*bus.Broker).ClientURL()
-	}}, append(options, func(o *fabric.Options) { l.options = *o })...)})
+	l.Lab = live.Start(t, live.Config{
+		Topology: smallTree, Routing: "adaptive-link",
+		Options: append([]func(*fabric.Options){func(o *fabric.Options) {
+			o.Checkpoint = l.checkpoint
+			o.Hosts, o.Host = onHosts(o.Topology, n), agents.Host
+			agents.URL = o.Processes.Hosts.(remote.Hosts).Authorizer.(*bus.Broker).ClientURL()
+		}}, append(options, func(o *fabric.Options) { l.options = *o })...),
+	})
 	return l
 }
 

@@ -40,7 +40,8 @@ func TestFabricOfHosts(t *testing.T) {
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.more(200)
 	s := l.Fabric.NewSampler()
-	l.until("single nodes are read", func() bool { s.Read(); return s.NIC(0).Stats.Delivered > 0 && s.Stats(0).Forwarded > 0 })
+	l.until("single nodes are read",
+		func() bool { s.Read(); return s.NIC(0).Stats.Delivered > 0 && s.Stats(0).Forwarded > 0 })
 	for id, vcs := range s.VCs() {
 		require.Len(t, vcs, len(l.Fabric.Switch(weft.SwitchID(id)).Ports[0].VCs), "of every switch, wherever it runs")
 	}
@@ -64,7 +65,8 @@ func TestHostsUnderFaults(t *testing.T) {
 	}
 	loss := fault.Impair{Loss: new(fault.Percent(20))}
 	for i := range testenv.N(6, 3) {
-		l.Do(fault.Spec{Do: fault.VerbCut, A: names[i], Silent: i%2 == 1}, fault.Spec{Do: fault.VerbImpair, A: names[i+6], Impair: &loss})
+		l.Do(fault.Spec{Do: fault.VerbCut, A: names[i], Silent: i%2 == 1},
+			fault.Spec{Do: fault.VerbImpair, A: names[i+6], Impair: &loss})
 		l.more(200)
 		l.Do(fault.Spec{Do: fault.VerbHeal})
 	}
@@ -91,7 +93,8 @@ func TestHostThatDies(t *testing.T) {
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
 	l.more(100) // the others go on
 	require.NoError(t, l.Fabric.StopTraffic())
-	l.until("the ledger is balanced without it", func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
+	l.until("the ledger is balanced without it",
+		func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
 	assert.NoError(t, l.Fabric.LossesReported())
 	l.load("uniform:0.05")
 	l.agents.Of("host1").Back()
@@ -205,7 +208,8 @@ func TestHostThatFreezes(t *testing.T) {
 	l.more(300)
 	l.agents.Of("host1").Process().Signal(rig.Freeze)
 	l.until("it is missed", func() bool { return l.Fabric.Hosts()[1].State == fabric.SwitchSuspect })
-	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"}) // which it does not hear
+	// which it does not hear
+	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}, fault.Spec{Do: fault.VerbCrash, A: "s0.01"})
 	require.True(t, out[0].Changed)
 	l.more(100) // the others go on
 	l.agents.Of("host1").Process().Signal(rig.Thaw)
@@ -237,8 +241,10 @@ func TestHostOutOfReach(t *testing.T) {
 	assert.Equal(t, [2]string{"host1", "host1"}, [2]string{l.Fabric.Hosts()[1].Host, l.Fabric.Hosts()[1].Part})
 	w.Cut()
 	l.until("it is missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 4 })
-	l.more(200)                                                                                                   // the others go on
-	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.01-s1.01"}, fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"}) // of two hosts, and one is host1
+	// the others go on
+	l.more(200)
+	// of two hosts, and one is host1
+	out := l.Do(fault.Spec{Do: fault.VerbCut, A: "s0.01-s1.01"}, fault.Spec{Do: fault.VerbCut, A: "s0.10-s1.10"})
 	require.True(t, out[0].Changed)
 	require.NoError(t, l.Fabric.StopTraffic()) // which it does not hear
 	w.Restore()
@@ -284,7 +290,8 @@ func TestHostsWithClocksThatDiffer(t *testing.T) {
 	}
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	l.until("clocks are right", right)
-	assert.Less(t, time.Duration(l.Fabric.Latencies().Max()), time.Since(start), "no packet is as old as the hosts are apart")
+	assert.Less(t, time.Duration(l.Fabric.Latencies().Max()), time.Since(start),
+		"no packet is as old as the hosts are apart")
 
 	jumped.Store(int64(500 * time.Millisecond))
 	l.until("that is seen", func() bool { return !right() })
@@ -409,14 +416,16 @@ func TestAnotherLeaderOfDeadHosts(t *testing.T) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		var s fabric.State
-		return s.UnmarshalBinary(l.state) == nil && slices.ContainsFunc(s.Hosts, func(h fabric.HostCheckpoint) bool { return h.Failed })
+		return s.UnmarshalBinary(l.state) == nil &&
+			slices.ContainsFunc(s.Hosts, func(h fabric.HostCheckpoint) bool { return h.Failed })
 	})
 	l.Fabric.Detach()
 	l.agents.Of("host2").Kill()
 	l.succeed()
 	l.until("both are missed", func() bool { return len(l.Fabric.CrashedSwitches()) == 8 })
 	require.NoError(t, l.Fabric.StopTraffic())
-	l.until("the ledger is balanced without them", func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
+	l.until("the ledger is balanced without them",
+		func() bool { g := l.Fabric.Ledger(); return g.Balanced && g.InFlight == 0 })
 	l.agents.Of("host1").Back()
 	l.agents.Of("host2").Back()
 	l.until("both are back", func() bool { return len(l.Fabric.CrashedSwitches()) == 0 && len(l.Fabric.LinksDown()) == 0 })

@@ -42,7 +42,8 @@ type hostState struct {
 	loads          loads
 	orders         queue
 	neighbourHosts atomic.Pointer[neighbourHosts] // nil: it was not needed yet
-	shared         []weft.End                     // only the loop touches it: ends in this process of links of switches that processes are or were
+	// only the loop touches it: ends in this process of links of switches that processes are or were
+	shared []weft.End
 
 	life         atomic.Uint64 // its incarnation, as number
 	suspect      atomic.Bool   // it does not answer: nobody waits for it
@@ -58,19 +59,22 @@ type hostState struct {
 	// of epochs guards it.
 	begins weft.Epoch
 
-	mu          sync.Mutex
-	number      uint64             // guarded by mu: its incarnation; 0: it was never hosted
-	unheard     bool               // guarded by mu: nothing is known yet of this incarnation
-	heard       uint64             // guarded by mu: observations it has told
-	due         uint64             // guarded by mu: observations by dueSince; all arrive, or are lost, within askTime
-	dueSince    weft.Time          // guarded by mu
-	correctedBy []byte             // guarded by mu: the host.Counters.Up that its links were last set by, while nothing was heard since
+	mu       sync.Mutex
+	number   uint64    // guarded by mu: its incarnation; 0: it was never hosted
+	unheard  bool      // guarded by mu: nothing is known yet of this incarnation
+	heard    uint64    // guarded by mu: observations it has told
+	due      uint64    // guarded by mu: observations by dueSince; all arrive, or are lost, within askTime
+	dueSince weft.Time // guarded by mu
+	// guarded by mu: the host.Counters.Up that its links were last set by, while nothing was heard
+	// since
+	correctedBy []byte
 	clock       skew               // guarded by mu
 	answers     context.Context    // guarded by mu: ends when it gets quiet
 	unanswered  context.CancelFunc // guarded by mu
 	news        broadcast          // it has told something
 
-	retired        host.Counters           // guarded by mu: what it counted in incarnations before and the ledger does not know
+	// guarded by mu: what it counted in incarnations before and the ledger does not know
+	retired        host.Counters
 	retiredLatency *hdrhistogram.Histogram // guarded by mu: likewise; nil: there were none
 
 	// Only the loop touches these, and sets what others read.
@@ -155,7 +159,8 @@ func (h *hostState) read(want host.CountersRequest) error {
 }
 
 // heardOf reports whether this incarnation of the host has answered before. One that is still being
-// made answers nobody, and who makes it waits for it: whoever asks meanwhile must not take it for gone.
+// made answers nobody, and who makes it waits for it: whoever asks meanwhile must not take it for
+// gone.
 func (h *hostState) heardOf() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -298,8 +303,8 @@ func (h *hostState) carryOut(o host.Order) (host.OrderAnswer, error) {
 	return a, nil
 }
 
-// noAnswer reports whether err says that a host does not answer just now. By the time that is read it
-// may answer again.
+// noAnswer reports whether err says that a host does not answer just now. By the time that is read
+// it may answer again.
 func noAnswer(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, reply.ErrNobody) || errors.Is(err, errSuspect)
 }

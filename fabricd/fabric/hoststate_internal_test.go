@@ -109,7 +109,10 @@ func TestAnOvertakenAnswerTellsWhatTheLaterDoesNot(t *testing.T) {
 		store func(h *hostState, s host.Counters)
 	}{
 		"in this process": {f.local, func(h *hostState, s host.Counters) { h.storeLocalCounters(s, s.At) }},
-		"in another":      {f.switches[0].own.Load(), func(h *hostState, s host.Counters) { require.NoError(t, h.storeCounters(s)) }},
+		"in another": {
+			f.switches[0].own.Load(),
+			func(h *hostState, s host.Counters) { require.NoError(t, h.storeCounters(s)) },
+		},
 	} {
 		h, store := of.host, of.store
 		last := h.counters.Load().own

@@ -30,8 +30,8 @@ type epochs struct {
 }
 
 // next is above all epochs of links that were used, and all numbers of hand-overs, under whichever
-// leader. Epochs count a thousand a second, faster than any link comes up for long. The caller holds
-// mu.
+// leader. Epochs count a thousand a second, faster than any link comes up for long. The caller
+// holds mu.
 func (e *epochs) next(now weft.Time) weft.Epoch {
 	e.latest = max(e.latest+1, epochAt(now))
 	return e.latest
@@ -84,8 +84,8 @@ func (h *hostState) addIncarnation(k linkend.Incarnation) {
 	}
 }
 
-// specEpoch is the epoch of a new spec of h. Until h begins its incarnation, or goes on as it was, it
-// is not known who has epochs above that.
+// specEpoch is the epoch of a new spec of h. Until h begins its incarnation, or goes on as it was,
+// it is not known who has epochs above that.
 func (h *hostState) specEpoch() weft.Epoch {
 	e := &h.site.epochs
 	e.mu.Lock()
@@ -113,7 +113,8 @@ type neighbourHosts struct {
 	switches []*liveSwitch
 }
 
-// peers are the incarnations of the neighbours of h. Those of a switch that has moved go by its name.
+// peers are the incarnations of the neighbours of h. Those of a switch that has moved go by its
+// name.
 func (h *hostState) peers() (list []host.Peer) {
 	b := h.neighbourHosts.Load()
 	if b == nil {
@@ -216,8 +217,8 @@ func (h *hostState) incarnation() ledger.Incarnation {
 	return ledger.Incarnation(h.life.Load())
 }
 
-// addLife notes that an incarnation of a host runs a switch from now on, and returns the epoch above
-// which the links of the switch begin there: the same one however often that is asked.
+// addLife notes that an incarnation of a host runs a switch from now on, and returns the epoch
+// above which the links of the switch begin there: the same one however often that is asked.
 func (s *liveSwitch) addLife(number ledger.Incarnation) (first weft.Epoch) {
 	e := &s.home.site.epochs
 	e.mu.Lock()
@@ -231,8 +232,9 @@ func (s *liveSwitch) addLife(number ledger.Incarnation) (first weft.Epoch) {
 	return first
 }
 
-// maxLives bounds how often a switch moves while the ledger keeps the incarnations that have run it.
-// Chosen by us: it keeps one for half a minute, and as long as a neighbour of it does not answer.
+// maxLives bounds how often a switch moves while the ledger keeps the incarnations that have run
+// it. Chosen by us: it keeps one for half a minute, and as long as a neighbour of it does not
+// answer.
 const maxLives = 1024
 
 // putAway has neighbours forget the incarnations that the ledger has put away, once the next leader

@@ -56,8 +56,8 @@ func (f *Fabric) attendFaults() {
 	})
 }
 
-// toldSince is the latest time, at most now, that all hosts have told of: each that answers was asked
-// then or later for all that is in a report, and has told it.
+// toldSince is the latest time, at most now, that all hosts have told of: each that answers was
+// asked then or later for all that is in a report, and has told it.
 func (si *site) toldSince(now weft.Time) weft.Time {
 	for _, h := range si.answering() {
 		now = min(now, weft.Time(h.told.Load()))

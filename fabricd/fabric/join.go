@@ -120,7 +120,9 @@ func (mo *moves) canJoin(_ loop, name string) (*liveSwitch, error) {
 		return nil, err
 	}
 	if _, err := subnet.ByName(o.Routing); err != nil {
-		return nil, fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so no switch leaves its process: %w", err)
+		return nil,
+			fmt.Errorf("the firmware of this fabric has no name by which a process could make it, so no switch leaves its "+
+				"process: %w", err)
 	}
 	if o := s.joining; o != nil {
 		return nil, fmt.Errorf("switch %s: %w: %v is about to join", s.name, ErrHeld, o)
@@ -229,7 +231,8 @@ func (at *attendance) attendOwner(h *hostState, o *owner) error {
 func (mo *moves) joining(l loop, s *liveSwitch, number uint64) (*owner, error) {
 	o := s.joining
 	if o == nil || o.number != number || l.hasStopped() {
-		return nil, fmt.Errorf("switch %s was given to another process meanwhile, or this one took too long: join again", s.name)
+		return nil, fmt.Errorf("switch %s was given to another process meanwhile, or this one took too long: join again",
+			s.name)
 	}
 	return o, nil
 }

@@ -55,7 +55,10 @@ type trip struct {
 }
 
 func newTape(g *topology.Graph) *tape {
-	return &tape{graph: g, account: map[weft.Account]uint64{}, rules: map[string]uint64{}, next: map[[2]weft.NICID]uint64{}}
+	return &tape{
+		graph: g, account: map[weft.Account]uint64{}, rules: map[string]uint64{},
+		next: map[[2]weft.NICID]uint64{},
+	}
 }
 
 func (t *tape) Record(now weft.Time, _ weft.Node, a *weft.Actions) {
@@ -205,7 +208,8 @@ func (l *loadedFabric) judge(balance fabric.Ledger) []fault.Report {
 	require.Equal(l.t, balance.LostQueued, l.account[weft.LostQueued])
 	require.Equal(l.t, balance.LostCrash, l.account[weft.LostCrash])
 	require.Equal(l.t, balance.Discarded, l.account[weft.Discarded])
-	require.Equal(l.t, balance.LostWire, balance.Injected-l.arrived-l.account[weft.LostQueued]-l.account[weft.LostCrash]-l.account[weft.Discarded])
+	require.Equal(l.t, balance.LostWire,
+		balance.Injected-l.arrived-l.account[weft.LostQueued]-l.account[weft.LostCrash]-l.account[weft.Discarded])
 	var wire, queued, crash uint64
 	for _, r := range reports {
 		require.False(l.t, r.Open, r.What)
@@ -264,8 +268,11 @@ func kinds(link string) map[string]fault.Spec {
 	loss, delay, jitter := fault.Percent(20), fault.Duration(3*time.Millisecond), fault.Duration(time.Millisecond)
 	rate := fault.Rate(100_000)
 	specs := map[string]fault.Spec{
-		"flap":         {Do: fault.VerbFlap, A: link, Flap: &fault.Flap{Period: fault.Duration(60 * time.Millisecond)}},
-		"silent flap":  {Do: fault.VerbFlap, A: link, Silent: true, Flap: &fault.Flap{Period: fault.Duration(80 * time.Millisecond)}},
+		"flap": {Do: fault.VerbFlap, A: link, Flap: &fault.Flap{Period: fault.Duration(60 * time.Millisecond)}},
+		"silent flap": {
+			Do: fault.VerbFlap, A: link, Silent: true,
+			Flap: &fault.Flap{Period: fault.Duration(80 * time.Millisecond)},
+		},
 		"loss":         {Do: fault.VerbImpair, A: link, Impair: &fault.Impair{Loss: &loss}},
 		"delay":        {Do: fault.VerbImpair, A: link, Impair: &fault.Impair{Delay: &delay, Jitter: &jitter}},
 		"rate":         {Do: fault.VerbImpair, A: link, Impair: &fault.Impair{Rate: &rate}},
@@ -273,7 +280,10 @@ func kinds(link string) map[string]fault.Spec {
 	}
 	for _, d := range fault.Directions() {
 		for _, silent := range []bool{false, true} {
-			specs[fmt.Sprintf("cut %s silent=%v", d, silent)] = fault.Spec{Do: fault.VerbCut, A: link, Direction: d, Silent: silent}
+			specs[fmt.Sprintf("cut %s silent=%v", d, silent)] = fault.Spec{
+				Do: fault.VerbCut, A: link, Direction: d,
+				Silent: silent,
+			}
 		}
 	}
 	return specs

@@ -61,7 +61,8 @@ func ringTables(t *testing.T, vcs int, ways ...func(vc weft.VC, s, d int) weft.P
 }
 
 func assigned(t *testing.T, vcs, paths int, of func(s, d int) []weft.Address) *tables.Assignment {
-	a, err := tables.NewAssignment(6, 6, vcs, paths, func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
+	a, err := tables.NewAssignment(6, 6, vcs, paths,
+		func(s weft.SwitchID, d weft.NICID) []weft.Address { return of(int(s), int(d)) })
 	require.NoError(t, err)
 	return a
 }
@@ -105,7 +106,8 @@ func layeredFirmware(t *testing.T) map[string]switching.Firmware {
 				}
 				return shorter(s, d)
 			}),
-			Assignment: assigned(t, 3, 1, func(int, int) []weft.Address { return []weft.Address{{Layers: 6, VC: 1}, {Layers: 6, VC: 2}} }),
+			Assignment: assigned(t, 3, 1,
+				func(int, int) []weft.Address { return []weft.Address{{Layers: 6, VC: 1}, {Layers: 6, VC: 2}} }),
 		}.Firmware(),
 	}
 }
@@ -143,7 +145,10 @@ func TestLayeredFirmwaresCarryFullLoadWithABalancedLedger(t *testing.T) {
 
 func TestARingThatIsMinimalInOneLayerDeadlocksLiveToo(t *testing.T) {
 	t.Parallel()
-	fw := firmware.Layered{Tables: ringTables(t, 1, minimal), Assignment: assigned(t, 1, 1, func(int, int) []weft.Address { return []weft.Address{{}} })}.Firmware()
+	fw := firmware.Layered{
+		Tables:     ringTables(t, 1, minimal),
+		Assignment: assigned(t, 1, 1, func(int, int) []weft.Address { return []weft.Address{{}} }),
+	}.Firmware()
 	h := harness.New(t, ring6, saturating(6), harness.Firmware(fw), harness.Buffers(1, 1))
 	h.Eventually(func() error {
 		if len(h.Fabric().Deadlock()) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// lifetime is the time in which a fabric runs: it owns the clock, and the goroutines that Stop waits
-// for. Any goroutine may call it.
+// lifetime is the time in which a fabric runs: it owns the clock, and the goroutines that Stop
+// waits for. Any goroutine may call it.
 type lifetime struct {
 	runtime Runtime
 	live    *live // the runtime, unless that is virtual

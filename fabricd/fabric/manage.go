@@ -16,7 +16,8 @@ import (
 const EventReconfigured = leader.EventReconfigured
 
 // management is the side of a subnet manager: tables, and what became of packets that travelled by
-// older ones. It owns nothing: switches have their tables. Any goroutine outside the loop may call it.
+// older ones. It owns nothing: switches have their tables. Any goroutine outside the loop may call
+// it.
 type management struct {
 	*decisions
 	reader *reader
@@ -69,8 +70,8 @@ func (mg *management) Settling() (gone func() bool) {
 // SettleEvery is how often it is looked whether packets are gone; chosen by us.
 const SettleEvery = 20 * time.Millisecond
 
-// Settle waits in a live fabric until the packets of tables before that version are gone, or ctx ends,
-// and notes it in the fault reports.
+// Settle waits in a live fabric until the packets of tables before that version are gone, or ctx
+// ends, and notes it in the fault reports.
 func (mg *management) Settle(ctx context.Context, version uint64) error {
 	tick := time.NewTicker(SettleEvery)
 	defer tick.Stop()

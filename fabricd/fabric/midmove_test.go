@@ -53,7 +53,8 @@ type gated struct {
 }
 
 func (h gated) Order(ctx context.Context, o host.Order) (host.OrderAnswer, error) {
-	// One that has not answered for a moment, as on a busy machine, is told all again: that is no move.
+	// One that has not answered for a moment, as on a busy machine, is told all again: that is no
+	// move.
 	if stops := *h.gate.stops.Load(); o.SignalAll || !stops(&o) {
 		return h.Host.Order(ctx, o)
 	}
@@ -93,9 +94,9 @@ func gives(o *host.Order) bool { return len(o.Signals) > 0 }
 
 func stopsNothing(*host.Order) bool { return false }
 
-// missesAHost reports whether a host has not answered one of the leaders, that of now among them, as
-// on a machine that is busier than a test is patient: it may not have heard that a neighbour of its
-// switches was about to move. What was lost is then accounted for, and more is not asked.
+// missesAHost reports whether a host has not answered one of the leaders, that of now among them,
+// as on a machine that is busier than a test is patient: it may not have heard that a neighbour of
+// its switches was about to move. What was lost is then accounted for, and more is not asked.
 func (l *hostLab) missesAHost(leaders ...*fabric.Fabric) bool {
 	missed := slices.ContainsFunc(append(leaders, l.Fabric), func(f *fabric.Fabric) bool {
 		return slices.ContainsFunc(f.Events().Since(0), func(e fabric.Event) bool {
@@ -116,8 +117,8 @@ func startBehindRelay(t *testing.T, options ...func(*fabric.Options)) (*hostLab,
 	return startHostsOn(t, 3, agents, options...), relay
 }
 
-// moving begins to move a switch, and says when that is over. As in move, it is asked for again when
-// it is refused because a host does not answer just then.
+// moving begins to move a switch, and says when that is over. As in move, it is asked for again
+// when it is refused because a host does not answer just then.
 func (l *hostLab) moving(sw, to string) <-chan error {
 	f, moved := l.Fabric, make(chan error, 1)
 	go func() {
@@ -264,7 +265,8 @@ func (l *hostLab) endMidMove(g *gate, stops func(o *host.Order) bool, sw, to str
 	}
 }
 
-// runsOnce requires that of all hosts one runs a switch: its home, or another to which it has moved.
+// runsOnce requires that of all hosts one runs a switch: its home, or another to which it has
+// moved.
 func (l *hostLab) runsOnce(sw, home, to string) {
 	l.Helper()
 	l.at(sw, "host "+cmp.Or(to, home))
@@ -317,8 +319,8 @@ func TestAHostThatNeverReleasedASwitchRunsItOn(t *testing.T) {
 	l.sound()
 }
 
-// The home of a switch may be out of reach when it is to release the switch, and come back as it was
-// while the switch is on its way: it is told to release it all the same.
+// The home of a switch may be out of reach when it is to release the switch, and come back as it
+// was while the switch is on its way: it is told to release it all the same.
 func TestAHostThatComesBackInTheMiddleOfAMoveReleasesTheSwitch(t *testing.T) {
 	t.Parallel()
 	testenv.Nightly(t)
@@ -392,8 +394,9 @@ func TestNobodyIsToldOfAMoveThatIsNotKept(t *testing.T) {
 	}
 }
 
-// The home of a switch may be out of reach when the switch is to come, and the host that is to release
-// it may end. When the home is back it runs the switch, and nothing is on its way there any more.
+// The home of a switch may be out of reach when the switch is to come, and the host that is to
+// release it may end. When the home is back it runs the switch, and nothing is on its way there any
+// more.
 func TestASwitchComesToAHostThatIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	testenv.Nightly(t)

@@ -112,8 +112,8 @@ func (u *unborn) Order(ctx context.Context, o host.Order) (host.OrderAnswer, err
 	return u.willing.Order(ctx, o)
 }
 
-// Whoever looks at a fabric that is starting does not take a host that is being made for gone: it is
-// told what its links should have.
+// Whoever looks at a fabric that is starting does not take a host that is being made for gone: it
+// is told what its links should have.
 func TestAHostThatIsBeingMadeIsNotGone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

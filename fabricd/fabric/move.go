@@ -16,8 +16,8 @@ import (
 const EventMoved = "moved"
 
 // moves has switches go from one host to another: between hosts of the options, and to processes
-// that join and leave. It owns the right to move a switch, which one caller has at a time. Any goroutine
-// outside the loop may call what is exported.
+// that join and leave. It owns the right to move a switch, which one caller has at a time. Any
+// goroutine outside the loop may call what is exported.
 type moves struct {
 	*decisions
 	attendance *attendance
@@ -246,7 +246,9 @@ func (mo *moves) moveTo(s *liveSwitch, to *hostState) (packets uint64, err error
 }
 
 // beginMove decides that to runs the switch, unless one of the two hosts is not there.
-func (mo *moves) beginMove(l loop, s *liveSwitch, from, to *hostState) (m leader.Move, checkpointed <-chan struct{}, err error) {
+func (mo *moves) beginMove(l loop, s *liveSwitch, from, to *hostState) (m leader.Move, checkpointed <-chan struct{},
+	err error,
+) {
 	if l.hasStopped() {
 		return m, nil, errStopped
 	}
@@ -259,8 +261,9 @@ func (mo *moves) beginMove(l loop, s *liveSwitch, from, to *hostState) (m leader
 		}
 	}
 	if n := len(s.allLives()); n >= maxLives {
-		return m, nil, fmt.Errorf("switch %s cannot move: it has moved %d times, and hosts have not told what became of its packets: "+
-			"wait until all hosts answer", s.name, n)
+		return m, nil,
+			fmt.Errorf("switch %s cannot move: it has moved %d times, and hosts have not told what became of its packets: "+
+				"wait until all hosts answer", s.name, n)
 	}
 	m = leader.Move{Switch: s.id, From: from.id, To: to.id, FromLife: from.incarnation(), ToLife: to.incarnation()}
 	m.Number = s.addLife(m.ToLife)

@@ -41,8 +41,8 @@ func (l *hostLab) at(sw, host string) {
 	require.Equal(l, host, l.Fabric.ProcessOf(id))
 }
 
-// orderly are options of a fabric in which packets of a flow take one way, and so come in order, and
-// whoever is late is not lost.
+// orderly are options of a fabric in which packets of a flow take one way, and so come in order,
+// and whoever is late is not lost.
 func orderly(t *testing.T) func(*fabric.Options) {
 	return func(o *fabric.Options) {
 		const routing = "deterministic-link"

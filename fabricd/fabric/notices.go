@@ -65,7 +65,8 @@ func (ns *notices) carry() {
 		if len(list) == 0 {
 			return
 		}
-		_ = ns.send(list).wait() // a host that does not answer loses its notices, which costs the discards that bring them again
+		// a host that does not answer loses its notices, which costs the discards that bring them again
+		_ = ns.send(list).wait()
 	}
 }
 

@@ -72,7 +72,8 @@ func TestSourcesThatAreToldOfDiscardsSendElsewhereOnly(t *testing.T) {
 				// may deadlock (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat
 				// Trees, section VII.G): no queue is to fill here.
 				options := []harness.Option{
-					harness.Firmware(f), shortQueues, harness.Buffers(256, 256), harness.Notices(time.Hour), harness.Traffic("uniform:0.3"),
+					harness.Firmware(f), shortQueues, harness.Buffers(256, 256), harness.Notices(time.Hour),
+					harness.Traffic("uniform:0.3"),
 				}
 				if nats {
 					options = append(options, live.OverNATS())
@@ -118,7 +119,8 @@ func TestASourceTriesAgainAndFlowsAfterTheRepair(t *testing.T) {
 		was := h.Fabric().Totals()
 		h.Eventually(func() error {
 			if now := h.Fabric().Totals(); now.Notices < was.Notices+20 || now.Withheld < was.Withheld+20 {
-				return fmt.Errorf("since %d notices and %d withheld there are %d and %d", was.Notices, was.Withheld, now.Notices, now.Withheld)
+				return fmt.Errorf("since %d notices and %d withheld there are %d and %d", was.Notices, was.Withheld, now.Notices,
+					now.Withheld)
 			}
 			return nil
 		})
@@ -138,7 +140,8 @@ func TestASourceTriesAgainAndFlowsAfterTheRepair(t *testing.T) {
 // A discard that is not told of, as without the option, is repeated for ever.
 func TestWithoutNoticesNobodyIsTold(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, smallTree, harness.Firmware(firmware.DeterministicLink()), shortQueues, harness.Traffic("uniform:0.3"))
+	h := harness.New(t, smallTree, harness.Firmware(firmware.DeterministicLink()), shortQueues,
+		harness.Traffic("uniform:0.3"))
 	cutOff(h)
 	h.Eventually(func() error {
 		if n := unreachable(h); n < 200 {
@@ -157,9 +160,13 @@ func TestNoticesNeedAFirmwareThatSendsThem(t *testing.T) {
 	require.NoError(t, err)
 	m := wire.NewMemory()
 	defer func() { require.NoError(t, m.Close()) }()
-	o := fabric.Options{Topology: g, Firmware: firmware.UpDown{}.Firmware(), Transport: m, NIC: settings.NIC{Notices: "1s"}}
+	o := fabric.Options{
+		Topology: g, Firmware: firmware.UpDown{}.Firmware(), Transport: m,
+		NIC: settings.NIC{Notices: "1s"},
+	}
 	_, err = fabric.New(o)
-	require.ErrorContains(t, err, "notices: firmware updown tells no sources of discards: leave notices off, or choose one that does, as adaptive-link")
+	require.ErrorContains(t, err, "notices: firmware updown tells no sources of discards: leave notices off, or choose "+
+		"one that does, as adaptive-link")
 	o.NIC.Notices = "-1ns"
 	_, err = fabric.New(o)
 	require.ErrorContains(t, err, "nic.notices: expected 0s to 24h0m0s, found -1ns")

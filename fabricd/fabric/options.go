@@ -123,9 +123,11 @@ func (o Options) validate() error {
 	}
 	switch {
 	case o.Unnamed && o.Processes != nil:
-		return fmt.Errorf("fabric: choices are settled for %s, or single switches run others, and a switch process, which makes its firmware by name, knows none of it: run all switches in one process", o.Firmware.Name)
+		return fmt.Errorf("fabric: choices are settled for %s, or single switches run others, and a switch process, which "+
+			"makes its firmware by name, knows none of it: run all switches in one process", o.Firmware.Name)
 	case o.NIC.Notices.Time() > 0 && !o.Firmware.Notifies:
-		return fmt.Errorf("fabric: notices: firmware %s tells no sources of discards: leave notices off, or choose one that does, as adaptive-link", o.Firmware.Name)
+		return fmt.Errorf("fabric: notices: firmware %s tells no sources of discards: leave notices off, or choose one "+
+			"that does, as adaptive-link", o.Firmware.Name)
 	}
 	return o.Fits(o.Traffic)
 }
@@ -138,7 +140,8 @@ func (o *Options) runs(fw *switching.Firmware, place *weft.Place) error {
 		}
 	}
 	if fw.LeastRoom != nil && fw.LeastRoom(place) > cmp.Or(o.Switch.OutputBuffer, switching.DefaultBuffer) {
-		return fmt.Errorf("firmware %s waits for %d free places in an output queue, and the switch has %d", fw.Name, fw.LeastRoom(place), o.Switch.OutputBuffer)
+		return fmt.Errorf("firmware %s waits for %d free places in an output queue, and the switch has %d", fw.Name,
+			fw.LeastRoom(place), o.Switch.OutputBuffer)
 	}
 	return fw.Fits(place, o.Switch.VCs)
 }

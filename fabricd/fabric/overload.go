@@ -34,11 +34,12 @@ func (o Overload) String() string {
 	if o == (Overload{}) {
 		return ""
 	}
-	return fmt.Sprintf("more is offered than carried: of %.0f packets a second, %.0f leave the fabric", o.Offered, o.Carried)
+	return fmt.Sprintf("more is offered than carried: of %.0f packets a second, %.0f leave the fabric", o.Offered,
+		o.Carried)
 }
 
-// Trouble is a sentence while machines are behind and the clocks do not go slower for it, or else while
-// more is offered than carried; empty: neither.
+// Trouble is a sentence while machines are behind and the clocks do not go slower for it, or else
+// while more is offered than carried; empty: neither.
 func (o Overload) Trouble(t leader.Tempo) string {
 	if !t.Behind() {
 		return o.String()

@@ -22,8 +22,14 @@ func TestAFabricIsOverloadedWhileMoreIsOfferedThanCarried(t *testing.T) {
 	}{
 		{"all is carried", at(0, 0, 0), at(3, 3000, 2990), at(6, 6000, 5990), ""},
 		{"nothing is offered", at(0, 0, 0), at(3, 0, 0), at(6, 0, 0), ""},
-		{"a third is carried", at(0, 0, 0), at(3, 390_000, 144_000), at(6, 780_000, 288_000), "more is offered than carried: of 130000 packets a second, 48000 leave the fabric"},
-		{"nothing moves", at(0, 1000, 500), at(3, 2000, 500), at(6, 3000, 500), "more is offered than carried: of 333 packets a second, 0 leave the fabric"},
+		{
+			"a third is carried", at(0, 0, 0), at(3, 390_000, 144_000), at(6, 780_000, 288_000),
+			"more is offered than carried: of 130000 packets a second, 48000 leave the fabric",
+		},
+		{
+			"nothing moves", at(0, 1000, 500), at(3, 2000, 500), at(6, 3000, 500),
+			"more is offered than carried: of 333 packets a second, 0 leave the fabric",
+		},
 		{"queues filled, and are full", at(0, 0, 0), at(3, 3000, 1000), at(6, 6000, 4000), ""},
 		{"it began just now", at(0, 0, 0), at(3, 3000, 3000), at(6, 6000, 4000), ""},
 		{"the backlog is worked off", at(0, 9000, 1000), at(3, 9000, 3000), at(6, 9000, 5000), ""},
@@ -38,9 +44,12 @@ func TestAFabricIsOverloadedWhileMoreIsOfferedThanCarried(t *testing.T) {
 func TestWhoseMachineIsBehindIsToldAFactorThatItBears(t *testing.T) {
 	t.Parallel()
 	late := leader.Tempo{Factor: 1, Late: 1e3, Fixed: true}
-	assert.Equal(t, "the machine carries 5% of what is offered: slow it with linkmon time-factor 0.05", fabric.Overload{Offered: 1000, Carried: 50}.Trouble(late))
-	assert.Equal(t, "the machine carries 90% of what is offered: slow it with linkmon time-factor 0.25", fabric.Overload{Offered: 1000, Carried: 900}.Trouble(late))
-	assert.Equal(t, "the machine is late, so latencies are its own: slow it with linkmon time-factor 0.25", fabric.Overload{}.Trouble(late))
+	assert.Equal(t, "the machine carries 5% of what is offered: slow it with linkmon time-factor 0.05",
+		fabric.Overload{Offered: 1000, Carried: 50}.Trouble(late))
+	assert.Equal(t, "the machine carries 90% of what is offered: slow it with linkmon time-factor 0.25",
+		fabric.Overload{Offered: 1000, Carried: 900}.Trouble(late))
+	assert.Equal(t, "the machine is late, so latencies are its own: slow it with linkmon time-factor 0.25",
+		fabric.Overload{}.Trouble(late))
 }
 
 func TestOverloadIsSeenSoonAndEndsSoon(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// delayed reaches hosts of which one gets an order that cuts a link late: the leader waits for it no
-// more, and it arrives when the host has just said what was done to it.
+// delayed reaches hosts of which one gets an order that cuts a link late: the leader waits for it
+// no more, and it arrives when the host has just said what was done to it.
 type delayed struct {
 	fabric.Hosts
 	order  atomic.Pointer[host.Order]

@@ -66,7 +66,10 @@ func Placements(g *topology.Graph, hosts []HostOptions, shards int) ([]host.Plac
 		return nil, fmt.Errorf("fabric: %w", err)
 	}
 	var list []host.Placement
-	own := host.Placement{Shards: shards, Switches: host.Spans(missing[weft.SwitchID](switches)), NICs: host.Spans(missing[weft.NICID](nics))}
+	own := host.Placement{
+		Shards: shards, Switches: host.Spans(missing[weft.SwitchID](switches)),
+		NICs: host.Spans(missing[weft.NICID](nics)),
+	}
 	if len(own.Switches)+len(own.NICs) > 0 {
 		list = append(list, own)
 	}
@@ -76,7 +79,8 @@ func Placements(g *topology.Graph, hosts []HostOptions, shards int) ([]host.Plac
 			at = list[n-1].Shard + list[n-1].Shards
 		}
 		list = append(list, host.Placement{
-			Host: p.Name, Switches: host.Spans(slices.Sorted(slices.Values(p.Switches))), NICs: host.Spans(slices.Sorted(slices.Values(p.NICs))),
+			Host: p.Name, Switches: host.Spans(slices.Sorted(slices.Values(p.Switches))),
+			NICs:  host.Spans(slices.Sorted(slices.Values(p.NICs))),
 			Shard: at, Shards: ShardsPerHost,
 		})
 	}
@@ -104,7 +108,8 @@ func (o Options) validateHosts() error {
 		return fmt.Errorf("fabric: hosts: how they are reached and hosted is required")
 	}
 	if _, err := subnet.ByName(o.Processes.Routing); err != nil {
-		return fmt.Errorf("fabric: hosts: this firmware has no name by which a host could make it, so all nodes stay in one process: %w", err)
+		return fmt.Errorf("fabric: hosts: this firmware has no name by which a host could make it, so all nodes stay in "+
+			"one process: %w", err)
 	}
 	return nil
 }
@@ -168,7 +173,8 @@ func (rd *reader) Hosts() []HostStatus {
 	for _, h := range rd.remote {
 		h.mu.Lock()
 		s := HostStatus{
-			Host: h.name, Part: h.name, State: SwitchUp, Number: h.number, Again: int(h.again.Load()), Links: len(h.inside), Crossing: len(h.border),
+			Host: h.name, Part: h.name, State: SwitchUp, Number: h.number, Again: int(h.again.Load()), Links: len(h.inside),
+			Crossing: len(h.border),
 			Switches: len(rd.runBy(h)), NICs: len(h.placement.NICIDs()), BehindSeconds: us(h.clock.behind) / 1e6,
 		}
 		h.mu.Unlock()

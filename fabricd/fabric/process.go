@@ -107,7 +107,8 @@ func (at *attendance) ownOf(l loop, s *liveSwitch) *hostState {
 		return h
 	}
 	place := host.Placement{
-		Host: s.name, Switches: host.Spans([]weft.SwitchID{s.id}), Shard: s.home.placement.Shard, Shards: s.home.placement.Shards,
+		Host: s.name, Switches: host.Spans([]weft.SwitchID{s.id}), Shard: s.home.placement.Shard,
+		Shards: s.home.placement.Shards,
 		Shared: true,
 	}
 	if !s.home.late() {

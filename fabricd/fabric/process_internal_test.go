@@ -91,8 +91,8 @@ func TestTheFirstAnswerOfAHostComesLate(t *testing.T) {
 	require.True(t, f.view(l).Up[side])
 }
 
-// What a host tells while the broker is away is lost, and it may tell nothing after that: its answers
-// correct what is thought of its links all the same.
+// What a host tells while the broker is away is lost, and it may tell nothing after that: its
+// answers correct what is thought of its links all the same.
 func TestWhatAHostToldIsLost(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
@@ -126,9 +126,13 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 		f.ownedBy(s, n+3, firstEpoch+weft.Epoch(n))
 		h.hears(t, 1, linkend.Up, linkTotal{sent: 5, received: 3})
 	}
-	now := switching.Snapshot{Ports: make([]switching.PortSnapshot, len(f.Switch(s.id).Ports)), Discards: map[string]uint64{"x": 1}}
+	now := switching.Snapshot{
+		Ports:    make([]switching.PortSnapshot, len(f.Switch(s.id).Ports)),
+		Discards: map[string]uint64{"x": 1},
+	}
 	now.Stats.Received = 4
-	require.EqualValues(t, 13, s.snapshot(f.silentSwitch(s.id), &now).Stats.Received, "that of now, for what it has told last")
+	require.EqualValues(t, 13, s.snapshot(f.silentSwitch(s.id), &now).Stats.Received,
+		"that of now, for what it has told last")
 }
 
 // wentThrough is what processes have told of an end.

@@ -42,7 +42,8 @@ type StuckError struct {
 // Error implements error.
 func (e *StuckError) Error() string {
 	if len(e.Cycle) > 0 {
-		return fmt.Sprintf("deadlock: %d packets in switches wait for each other: %v", e.Ledger.Waiting.Switches, Cycle(e.Cycle))
+		return fmt.Sprintf("deadlock: %d packets in switches wait for each other: %v", e.Ledger.Waiting.Switches,
+			Cycle(e.Cycle))
 	}
 	return "nothing moves but " + e.Remaining.describe(e.Ledger)
 }
@@ -66,7 +67,9 @@ func (q *quiet) Quiesce(ctx context.Context) (Ledger, error) {
 
 // settle waits until all is done, or until nothing moves although not all is done, or until ctx
 // ends.
-func (q *quiet) settle(ctx context.Context, done func() bool, moves func() progress, over func(Ledger) bool) (Ledger, error) {
+func (q *quiet) settle(ctx context.Context, done func() bool, moves func() progress, over func(Ledger) bool) (Ledger,
+	error,
+) {
 	patience := q.patience()
 	began := q.Now()
 	last, since, looks := moves(), began, 0
@@ -143,9 +146,9 @@ func (q *quiet) glance(waited weft.Time) time.Duration {
 // hostGlance is that pause where hosts must add up thousands of nodes for a look. Chosen by us.
 const hostGlance = 10 * time.Millisecond
 
-// runningTimers is how long running registers may keep packets blocked, or ends wait for a switch that
-// moves; 0: none does. A packet that is blocked for good may write its register anew whenever it is
-// routed, so registers get two rounds and no more.
+// runningTimers is how long running registers may keep packets blocked, or ends wait for a switch
+// that moves; 0: none does. A packet that is blocked for good may write its register anew whenever
+// it is routed, so registers get two rounds and no more.
 func (q *quiet) runningTimers() (most time.Duration) {
 	q.count(func(s *host.Counters) { most = max(most, 2*s.Timers.Duration()) })
 	return most

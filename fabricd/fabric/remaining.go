@@ -71,7 +71,8 @@ func (l Remaining) describe(ledger Ledger) string {
 	if ledger.InFlight == 0 {
 		return "no packet is left, but the accounts do not add up yet"
 	}
-	text := fmt.Sprintf("%d packets are left: %d in send queues, %d in switches, %d on wires", ledger.InFlight, w.Queues, w.Switches, w.Wires)
+	text := fmt.Sprintf("%d packets are left: %d in send queues, %d in switches, %d on wires", ledger.InFlight, w.Queues,
+		w.Switches, w.Wires)
 	if len(l.Most) == 0 {
 		return text
 	}
@@ -195,7 +196,8 @@ func switchWaits(sn switching.Snapshot, neighbour func(weft.PortID) string) stri
 	wanted := make([]int, len(sn.Ports)) // packets at inputs that may go by this port
 	for _, b := range sn.Blocked {
 		for i, o := range b.For {
-			if int(o.Port) < len(wanted) && !slices.ContainsFunc(b.For[:i], func(p switching.Output) bool { return p.Port == o.Port }) {
+			if int(o.Port) < len(wanted) &&
+				!slices.ContainsFunc(b.For[:i], func(p switching.Output) bool { return p.Port == o.Port }) {
 				wanted[o.Port]++
 			}
 		}

@@ -37,7 +37,10 @@ func TestASwitchThatReturnsUnderTrafficCostsNoDiscard(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	testenv.Unraced(t)
-	for _, routing := range []string{"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header", "deterministic-switch"} {
+	for _, routing := range []string{
+		"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header",
+		"deterministic-switch",
+	} {
 		for late, role := range map[string]weft.Role{"down links late": weft.RoleDown, "up links late": weft.RoleUp} {
 			for runtime, option := range map[string]harness.Option{"live": harness.Options(), "virtual": harness.Virtual()} {
 				t.Run(fmt.Sprintf("%s/%s/%s", routing, late, runtime), func(t *testing.T) {

@@ -25,7 +25,11 @@ import (
 func trusted(t *testing.T, n int) (l *hostLab, keys *auth.Dir, dir string, server bus.Settings) {
 	t.Helper()
 	dir, port := filepath.Join(t.TempDir(), "keys"), rig.FreePort(t)
-	keys, _, err := auth.Init(auth.Options{Fabric: live.Name, Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}}, ClientPort: port})
+	keys, _,
+		err := auth.Init(auth.Options{
+		Fabric: live.Name, Dir: dir, Hosts: []auth.Host{{Name: "a", Address: "127.0.0.1"}},
+		ClientPort: port,
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, keys.Close()) })
 	natstest.StartIn(t, natstest.Newest, filepath.Join(dir, "hosts", "a"), "127.0.0.1", port)

@@ -29,7 +29,8 @@ type Reading struct {
 	Latency  Latency         // of the packets delivered in the last second or so
 	Ledger   Ledger          // without LostOn
 	Traffic  nic.Traffic     // what the NICs inject
-	Capacity float64         // packets a second that one direction of a link carries as configured, at the traffic's mean size
+	// packets a second that one direction of a link carries as configured, at the traffic's mean size
+	Capacity float64
 }
 
 // LinkReading is one link: its [LinkState], and what waits to be sent on it. Arrays are by
@@ -181,7 +182,8 @@ func (s *Sampler) registers(i int) string {
 	if sw := s.reader.switches[i]; sw.Now() != s.runs[i] {
 		s.runs[i], s.registersOf[i], t.values = sw.Now(), nil, nil
 		for _, r := range s.runs[i].Firmware.RegistersAt(s.reader.graph.Place(sw.id)) {
-			s.registersOf[i] = append(s.registersOf[i], switching.RegisterSnapshot{Name: r.Name, Width: r.Width, Expire: r.Expire, Expires: weft.Never})
+			s.registersOf[i] = append(s.registersOf[i],
+				switching.RegisterSnapshot{Name: r.Name, Width: r.Width, Expire: r.Expire, Expires: weft.Never})
 		}
 	}
 	if slices.Equal(t.values, values) {

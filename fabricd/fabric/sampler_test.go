@@ -49,13 +49,15 @@ func TestAReadingIsWhatTheFabricSaysWhenItIsQuiet(t *testing.T) {
 	for i, l := range h.Fabric().LinkStates() {
 		require.Equal(t, fabric.LinkReading{
 			State: l.State, Cut: [2]string{l.CutAB, l.CutBA}, Flapping: l.Flapping, Suffers: [2]string{l.SuffersAB, l.SuffersBA},
-			Up: [2]bool{l.AUp, l.BUp}, Held: [2]bool{l.HeldA, l.HeldB}, Sent: [2]uint64{l.SentAB, l.SentBA}, Lost: l.LostWire + l.LostQueued,
+			Up: [2]bool{l.AUp, l.BUp}, Held: [2]bool{l.HeldA, l.HeldB}, Sent: [2]uint64{l.SentAB, l.SentBA},
+			Lost: l.LostWire + l.LostQueued,
 		}, r.Links[i], l.Link)
 	}
 	for i, w := range r.Switches {
 		sn := h.Fabric().Switch(weft.SwitchID(i))
 		require.Equal(t, fabric.SwitchReading{
-			State: h.Fabric().SwitchState(weft.SwitchID(i)), Held: sn.Held, Blocked: len(sn.Blocked), Rerouted: sn.Stats.Rerouted, UTurns: sn.Stats.UTurns,
+			State: h.Fabric().SwitchState(weft.SwitchID(i)), Held: sn.Held, Blocked: len(sn.Blocked),
+			Rerouted: sn.Stats.Rerouted, UTurns: sn.Stats.UTurns,
 			Registers: fabric.RegisterText(sn.Registers),
 		}, w)
 	}
@@ -105,7 +107,8 @@ func TestAReadingDoesNotWaitForARepair(t *testing.T) {
 		return s.Read().Links[l.ID]
 	}
 	require.Equal(t, fabric.LinkCut, link("s0.0-s1.0").State)
-	h.Apply(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.1"}) // which ends what it had, and it does not come back within the hour
+	// which ends what it had, and it does not come back within the hour
+	h.Apply(fault.Spec{Do: fault.VerbCut, A: "s0.0-s1.1"})
 	done := make(chan error, 1)
 	go func() {
 		_, err := h.Fabric().Apply(t.Context(),
@@ -137,7 +140,8 @@ func TestAReadingDoesNotWaitForARepair(t *testing.T) {
 
 func TestADeadlockIsSeenByWhoWatchesAndNoneWhereThereIsNone(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Buffers(1, 1))
+	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}),
+		harness.Buffers(1, 1))
 	s := h.Fabric().NewSampler()
 	h.Eventually(func() error {
 		s.Read()
@@ -150,7 +154,8 @@ func TestADeadlockIsSeenByWhoWatchesAndNoneWhereThereIsNone(t *testing.T) {
 	for _, c := range s.Deadlock() {
 		l := h.Topology().Links[c.Link]
 		require.True(t, l.BetweenSwitches())
-		require.Equal(t, l.Name == "s0-s3", c.Dir == 1, "clockwise is from the lower number to the higher, but for the last: %s", l.Name)
+		require.Equal(t, l.Name == "s0-s3", c.Dir == 1,
+			"clockwise is from the lower number to the higher, but for the last: %s", l.Name)
 		seen[c.Link] = true
 	}
 	require.Len(t, seen, 4)

@@ -68,7 +68,8 @@ func TestUpDownWithAnIrregularChoiceOfUpPortsDoesNotDeadlockAtSaturation(t *test
 	spec, nics := loadedTree()
 	for name, up := range irregular {
 		t.Run(name, func(t *testing.T) {
-			h := harness.New(t, spec, saturating(nics), harness.Firmware(firmware.UpDown{Up: up}.Firmware()), harness.Buffers(1, 1))
+			h := harness.New(t, spec, saturating(nics), harness.Firmware(firmware.UpDown{Up: up}.Firmware()),
+				harness.Buffers(1, 1))
 			links := betweenSwitches(h.Topology())
 			saturated(h)
 			for i := range cuts {
@@ -97,7 +98,8 @@ func clockwise(pkt *weft.Header, _ switching.Arrival, sw switching.View) switchi
 
 func TestAFirmwareThatCanDeadlockDoesAndQuiesceNamesTheCycle(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}), harness.Buffers(1, 1))
+	h := harness.New(t, "ring:4", saturating(4), harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}),
+		harness.Buffers(1, 1))
 	// Sooner or later the packets in the ring all want to go on. Then no more are delivered, for
 	// ever.
 	last, same := uint64(0), 0
@@ -116,7 +118,8 @@ func TestAFirmwareThatCanDeadlockDoesAndQuiesceNamesTheCycle(t *testing.T) {
 		assert.Equal(t, 0, c.VC)
 		assert.Equal(t, stuck.Cycle[(i+1)%4].Switch, c.To)
 	}
-	assert.ErrorContains(t, stuck, "wait for each other: s0 -> s1 vc0, s1 -> s2 vc0, s2 -> s3 vc0, s3 -> s0 vc0, and round again")
+	assert.ErrorContains(t, stuck,
+		"wait for each other: s0 -> s1 vc0, s1 -> s2 vc0, s2 -> s3 vc0, s3 -> s0 vc0, and round again")
 	assert.True(t, stuck.Ledger.Balanced)
 	assert.GreaterOrEqual(t, stuck.Ledger.Waiting.Switches, uint64(8))
 	assert.ErrorContains(t, h.Fabric().CreditsHome(), "credits are missing")
@@ -162,7 +165,8 @@ func TestPacketsThatWaitForADeadLinkAreStuckAndNotDeadlocked(t *testing.T) {
 	assert.Equal(t, l, late.Ledger)
 	assert.False(t, l.Balanced)
 	assert.Regexp(t, `^not drained in [\d.]+m?s, so the ledger was not checked$`, l.NotChecked)
-	assert.Regexp(t, `^not drained in [\d.]+m?s, so the ledger was not checked: 20 packets are left: \d+ in send queues, \d+ in switches, 0 on wires: \d+ in `, err.Error())
+	assert.Regexp(t,
+		`^not drained in [\d.]+m?s, so the ledger was not checked: 20 packets are left: \d+ in send queues, \d+ in switches, 0 on wires: \d+ in `, err.Error())
 	assert.Contains(t, err.Error(), " in switch s2, which wait for the link to s3, which is down")
 	assert.Contains(t, err.Error(), " in switch s1, which wait for room at s2")
 	assert.Contains(t, err.Error(), " in the send queue of n0, which wait for room at s0")

@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// shared is what several goroutines change and read: a leader's state, and its ledger. Readers get a
-// snapshot S of it, which never changes and so holds nobody up. A change only says that the snapshot
-// is of the past; who asks first publishes the next, so that what nobody looks at is not copied.
+// shared is what several goroutines change and read: a leader's state, and its ledger. Readers get
+// a snapshot S of it, which never changes and so holds nobody up. A change only says that the
+// snapshot is of the past; who asks first publishes the next, so that what nobody looks at is not
+// copied.
 type shared[T, S any] struct {
 	// mu is a leaf: it is held for a step or a look, and for no call to anybody. That of a state is
 	// taken after that of its ledger.

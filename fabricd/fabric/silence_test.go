@@ -30,7 +30,10 @@ func TestASilenceThatNoFaultExplainsIsReportedWithWhatItCost(t *testing.T) {
 			silent = s
 		}
 	}
-	d := wire.Direction{From: silent.A, FromPort: weft.PortID(silent.APort), To: silent.B, ToPort: weft.PortID(silent.BPort)}
+	d := wire.Direction{
+		From: silent.A, FromPort: weft.PortID(silent.APort), To: silent.B,
+		ToPort: weft.PortID(silent.BPort),
+	}
 	require.NoError(t, m.Cut(d, d.Reverse())) // behind the fabric's back
 	l.until("both ends find out", func() bool { return len(l.LinksDown()) == 1 })
 	l.flows(300)
@@ -94,7 +97,10 @@ func TestAnImpairmentIsNotWhatTookSignalAway(t *testing.T) {
 	defer m.Close()
 	l := startTaped(t, m, firmware.AdaptiveLink{VectorTimeout: 20 * weft.Millisecond}.Firmware(), nil)
 	out := l.apply(
-		fault.Spec{Do: fault.VerbImpair, A: "s0.00-s1.00", Impair: &fault.Impair{Delay: new(fault.Duration(time.Millisecond))}},
+		fault.Spec{
+			Do: fault.VerbImpair, A: "s0.00-s1.00",
+			Impair: &fault.Impair{Delay: new(fault.Duration(time.Millisecond))},
+		},
 		fault.Spec{Do: fault.VerbCrash, A: "s1.00"},
 	)
 	assert.Empty(t, out[0].Fault.Detected)

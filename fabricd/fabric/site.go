@@ -19,8 +19,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// site is what all hosts of a fabric have in common: its time, its nodes and its state, the options,
-// and what is to be done with what hosts have counted. It orders nothing. Any goroutine may call it.
+// site is what all hosts of a fabric have in common: its time, its nodes and its state, the
+// options, and what is to be done with what hosts have counted. It orders nothing. Any goroutine
+// may call it.
 type site struct {
 	*lifetime
 	*nodes

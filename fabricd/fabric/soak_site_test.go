@@ -175,7 +175,8 @@ func (s *soakSite) join(p *soakProcess) {
 		}
 		p.said = said
 	}
-	p.process, p.killed, p.leaves = rig.Launch(s.T, hosttest.Process{Fabric: soakName, Switch: p.name, URL: s.broker.URL}), false, false
+	p.process, p.killed, p.leaves = rig.Launch(s.T, hosttest.Process{Fabric: soakName, Switch: p.name, URL: s.broker.URL}),
+		false, false
 }
 
 // joined returns when a process is the switch.

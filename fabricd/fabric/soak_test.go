@@ -172,8 +172,10 @@ func TestSoakAccountsForEveryPacketAndDoesNotGrow(t *testing.T) {
 	testenv.Nightly(t)
 	seed, long := testenv.Seed(t, 1), testenv.For(t, 5*time.Second, time.Hour)
 	orders := 0
-	t.Run("the leader has nodes, and switches are processes", func(t *testing.T) { orders += soaked(t, seed, long/2, true) })
-	t.Run("hosts have all nodes, and leaders are replaced", func(t *testing.T) { orders += soaked(t, seed, long/2, false) })
+	t.Run("the leader has nodes, and switches are processes",
+		func(t *testing.T) { orders += soaked(t, seed, long/2, true) })
+	t.Run("hosts have all nodes, and leaders are replaced",
+		func(t *testing.T) { orders += soaked(t, seed, long/2, false) })
 	attack.Seen(t, "random faults, and failures of hosts, processes, brokers and leaders, under load", orders)
 }
 

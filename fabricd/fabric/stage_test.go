@@ -36,14 +36,16 @@ func TestHowFarAFabricHasComeUpIsTold(t *testing.T) {
 	require.Equal(t, []fabric.Stage{fabric.StageNodes, fabric.StageOpen, fabric.StageUp}, stages)
 	links := len(g.Links)
 	for s, total := range map[fabric.Stage]int{
-		fabric.StageNodes: len(g.Switches) + len(g.NICs), fabric.StageOpen: len(g.Switches) + len(g.NICs), fabric.StageUp: links,
+		fabric.StageNodes: len(g.Switches) + len(g.NICs), fabric.StageOpen: len(g.Switches) + len(g.NICs),
+		fabric.StageUp: links,
 	} {
 		for i, h := range heard[s] {
 			if s == fabric.StageUp {
 				require.Equal(t, progress{i, total}, h, s)
 			}
 			require.Equal(t, total, h.total, s)
-			require.True(t, i == 0 && h.done == 0 || i > 0 && h.done > heard[s][i-1].done && h.done <= total, "%s: %v", s, heard[s])
+			require.True(t, i == 0 && h.done == 0 || i > 0 && h.done > heard[s][i-1].done && h.done <= total, "%s: %v", s,
+				heard[s])
 		}
 	}
 	require.Len(t, heard[fabric.StageUp], links+1, "the last is told too")

@@ -88,8 +88,9 @@ func (rd *reader) LinkStates() []LinkState {
 		out[i] = LinkState{
 			Dead: dead, Suspect: suspect, Quiet: suspect,
 			Link: l.Name, A: l.dirs[0].From, APort: int(l.A.Port), B: l.dirs[0].To, BPort: int(l.B.Port), State: v.State,
-			CutAB: v.Cut[0], CutBA: v.Cut[1], Flapping: v.Flaps, SuffersAB: suffering(v.Suffers[0]), SuffersBA: suffering(v.Suffers[1]),
-			AUp: v.Up[0], BUp: v.Up[1], HeldA: rd.hostOf(l.A.Node).held(l.A), HeldB: rd.hostOf(l.B.Node).held(l.B),
+			CutAB: v.Cut[0], CutBA: v.Cut[1], Flapping: v.Flaps, SuffersAB: suffering(v.Suffers[0]),
+			SuffersBA: suffering(v.Suffers[1]),
+			AUp:       v.Up[0], BUp: v.Up[1], HeldA: rd.hostOf(l.A.Node).held(l.A), HeldB: rd.hostOf(l.B.Node).held(l.B),
 			SentAB: rd.sentAt(l.A, totals), SentBA: rd.sentAt(l.B, totals), LostWire: lost.Wire, LostQueued: lost.Queued,
 		}
 	}

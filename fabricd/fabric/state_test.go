@@ -113,7 +113,8 @@ func TestAFlappingLinkSaysSoWhetherItIsDownOrUp(t *testing.T) {
 
 func TestARepairDoesNotWaitForALinkThatDampingHoldsDownAndSaysSo(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, smallTree, patient, harness.Damping(settings.Damping{HalfLife: "60s", Suppress: 1.5, Reuse: 1, Max: "600s"}))
+	h := harness.New(t, smallTree, patient,
+		harness.Damping(settings.Damping{HalfLife: "60s", Suppress: 1.5, Reuse: 1, Max: "600s"}))
 	cut := fault.Spec{Do: fault.VerbCut, A: "s0.00-s1.00"}
 	restore := fault.Spec{Do: fault.VerbRestore, A: "s0.00-s1.00"}
 	h.Apply(cut)
@@ -143,7 +144,10 @@ func TestEndingTheImpairmentOfASoundLinkDoesNothing(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, smallTree, patient)
 	last := h.Fabric().Events().Last()
-	sound := fault.Impair{Loss: new(fault.Percent), Delay: new(fault.Duration), Jitter: new(fault.Duration), Rate: new(fault.Rate)}
+	sound := fault.Impair{
+		Loss: new(fault.Percent), Delay: new(fault.Duration), Jitter: new(fault.Duration),
+		Rate: new(fault.Rate),
+	}
 	spec := fault.Spec{Do: fault.VerbImpair, A: "s0.00-s1.00", Impair: &sound}
 	assert.False(t, h.Apply(spec)[0].Changed)
 	assert.Equal(t, last, h.Fabric().Events().Last())
@@ -157,7 +161,8 @@ func TestTheStateOfALinkKeepsItsNamesInJSON(t *testing.T) {
 	h := harness.New(t, "ring:3", harness.Firmware(switching.Firmware{Name: "clockwise", Route: clockwise}))
 	data, err := json.Marshal(h.Fabric().LinkStates()[0])
 	require.NoError(t, err)
-	require.JSONEq(t, `{"link":"s0-s1","a":"s0","a_port":1,"b":"s1","b_port":0,"state":"up","cut_ab":"","cut_ba":"","flapping":false,
+	require.JSONEq(t,
+		`{"link":"s0-s1","a":"s0","a_port":1,"b":"s1","b_port":0,"state":"up","cut_ab":"","cut_ba":"","flapping":false,
 		"suffers_ab":"","suffers_ba":"","a_up":true,"b_up":true,"held_a":false,"held_b":false,
 		"sent_ab":0,"sent_ba":0,"lost_wire":0,"lost_queued":0}`, string(data))
 }

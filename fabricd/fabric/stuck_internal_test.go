@@ -178,8 +178,8 @@ func (o *onOrder) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// A host that does not answer for a moment does not keep a leader from taking over, even if it answers
-// again by the time that the leader looks.
+// A host that does not answer for a moment does not keep a leader from taking over, even if it
+// answers again by the time that the leader looks.
 func TestAdoptionEndsAlthoughAHostIsAbsentForAMoment(t *testing.T) {
 	t.Parallel()
 	log := &onOrder{Handler: slog.DiscardHandler, do: func() {}}

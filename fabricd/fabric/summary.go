@@ -10,7 +10,8 @@ import (
 // Summary describes the event in a line or two. It is empty for a detail of another event.
 func (e Event) Summary() string {
 	switch e.Kind {
-	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash), KindHandover, KindSilence:
+	case string(fault.VerbCut), string(fault.VerbFlap), string(fault.VerbImpair), string(fault.VerbCrash), KindHandover,
+		KindSilence:
 		s := e.Fault.Summary()
 		if e.Kind == string(fault.VerbImpair) { // nobody sees it, and it has cost nothing yet
 			s = fmt.Sprintf("%s, at %.3f s", e.Fault.What, e.Fault.At)

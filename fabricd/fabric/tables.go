@@ -59,9 +59,9 @@ const EventFirmware = "firmware"
 
 // LoadFirmware gives a switch another firmware, between two packets, and returns when it runs there
 // and its NICs send as it says. Registers of the same name and width keep their values. Routing is
-// the name by which other processes and later leaders make it. What a manager loads afterwards must be
-// for it. Errors: an unknown switch; a firmware that cannot run at that switch; a host that does not
-// answer.
+// the name by which other processes and later leaders make it. What a manager loads afterwards must
+// be for it. Errors: an unknown switch; a firmware that cannot run at that switch; a host that does
+// not answer.
 func (mg *management) LoadFirmware(ctx context.Context, id weft.SwitchID, fw switching.Firmware, routing string) error {
 	if int(id) >= len(mg.switches) {
 		return fmt.Errorf("firmware for switch %d: %w: there are %d", id, ErrUnknown, len(mg.switches))
@@ -80,7 +80,8 @@ func (mg *management) LoadFirmware(ctx context.Context, id weft.SwitchID, fw swi
 	if err := mg.load(s, next, &tables.Patch{Switch: id, To: next.Version, Routing: routing}); err != nil {
 		return fmt.Errorf("firmware for switch %s: %w", s.name, err)
 	}
-	mg.events.Publish(mg.Now(), Event{Kind: EventFirmware, Switch: s.name, Detail: fmt.Sprintf("runs %s in place of %s", routing, was)})
+	mg.events.Publish(mg.Now(),
+		Event{Kind: EventFirmware, Switch: s.name, Detail: fmt.Sprintf("runs %s in place of %s", routing, was)})
 	return nil
 }
 

@@ -23,7 +23,10 @@ import (
 )
 
 // worlds are those in which tables are replaced.
-var worlds = map[string]harness.Option{"memory": harness.Options(), "nats": live.OverNATS(), "virtual": harness.Virtual()}
+var worlds = map[string]harness.Option{
+	"memory": harness.Options(), "nats": live.OverNATS(),
+	"virtual": harness.Virtual(),
+}
 
 // upload gives every switch up/down tables without what is dead, those first that the order says,
 // and returns how many have changed.
@@ -273,7 +276,8 @@ func TestPacketsInSendQueuesGoByTheLayersOfNewTables(t *testing.T) {
 func TestLoadsInVirtualTimeAreRepeatable(t *testing.T) {
 	t.Parallel()
 	once := func(order int) uint64 {
-		h := harness.New(t, smallTree, harness.Virtual(), harness.Seed(3), harness.FirmwareByName("hybrid"), harness.Traffic("uniform:0.5"))
+		h := harness.New(t, smallTree, harness.Virtual(), harness.Seed(3), harness.FirmwareByName("hybrid"),
+			harness.Traffic("uniform:0.5"))
 		h.Pause(20 * time.Millisecond)
 		l, err := h.Topology().LinkByName("s0.00-s1.00")
 		require.NoError(t, err)

@@ -18,8 +18,8 @@ var (
 		"start the fabric without --unpaced")
 )
 
-// Tempo is how fast the clocks of the fabric go. The zero value: no factor applies, in virtual time or
-// where links are not paced.
+// Tempo is how fast the clocks of the fabric go. The zero value: no factor applies, in virtual time
+// or where links are not paced.
 func (f *Fabric) Tempo() (t leader.Tempo) {
 	if f.live != nil && f.opts.Link.Paced {
 		f.decisions.read(func(s *leader.State) { t = s.Tempo })
@@ -27,9 +27,9 @@ func (f *Fabric) Tempo() (t leader.Tempo) {
 	return t
 }
 
-// SetTimeFactor has all clocks of the fabric go with a factor, and returns when all hosts that answer
-// do. While machines are late the clocks go slower, unless it is fixed. Errors: a factor out of
-// bounds; ErrVirtualTime; ErrUnpaced.
+// SetTimeFactor has all clocks of the fabric go with a factor, and returns when all hosts that
+// answer do. While machines are late the clocks go slower, unless it is fixed. Errors: a factor out
+// of bounds; ErrVirtualTime; ErrUnpaced.
 func (f *Fabric) SetTimeFactor(factor float64, fixed bool) error {
 	switch {
 	case f.live == nil:
@@ -46,17 +46,17 @@ func (f *Fabric) SetTimeFactor(factor float64, fixed bool) error {
 }
 
 // How often it is measured how late packets come, by the clock of the machine, and over how much of
-// their time on links at least. Where so many measurements in turn find less, nothing is late. Chosen
-// by us: a few hundred packets tell.
+// their time on links at least. Where so many measurements in turn find less, nothing is late.
+// Chosen by us: a few hundred packets tell.
 const (
 	measureEvery = 200 * time.Millisecond
 	measureOver  = 50 * time.Millisecond
 	idleAfter    = 10
 )
 
-// What lateness counts where packets find their links free, and how much more where all wait for them:
-// what is late is then missed by the packet that could have taken its credits along. Chosen by us, by
-// runs beside virtual time at loads from 0.02 to 1.
+// What lateness counts where packets find their links free, and how much more where all wait for
+// them: what is late is then missed by the packet that could have taken its credits along. Chosen
+// by us, by runs beside virtual time at loads from 0.02 to 1.
 const (
 	counts      = 0.4
 	countsQueue = 6

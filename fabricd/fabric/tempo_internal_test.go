@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft/switch/switchd"
 )
 
-// Lateness is a share of the time on links, and counts the more, the more packets wait for theirs. What
-// was measured last holds while few packets come. A host that counts anew is measured anew.
+// Lateness is a share of the time on links, and counts the more, the more packets wait for theirs.
+// What was measured last holds while few packets come. A host that counts anew is measured anew.
 func TestLatenessIsMeasuredPerHost(t *testing.T) {
 	t.Parallel()
 	measured := lateness{}

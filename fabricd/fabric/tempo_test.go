@@ -10,8 +10,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 )
 
-// The clocks of all hosts go with the factor, and so does what their NICs inject. The next leader goes
-// on with it.
+// The clocks of all hosts go with the factor, and so does what their NICs inject. The next leader
+// goes on with it.
 func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	t.Parallel()
 	l := startHosts(t, 2, func(o *fabric.Options) { o.Link.Paced, o.Link.Rate = true, 256_000 })

@@ -98,7 +98,9 @@ func (tr *tracing) Send(src, dst weft.NICID, traced bool) (seq uint64, err error
 		return 0, fmt.Errorf("nic %d: %w: there are %d", src, ErrUnknown, len(tr.nics))
 	}
 	n := tr.nics[src]
-	a, err := n.order(host.Order{Send: []host.SendOrder{{Src: src, Dst: dst, Bytes: tr.opts.NIC.PacketBytes, Traced: traced}}})
+	a,
+		err := n.order(
+		host.Order{Send: []host.SendOrder{{Src: src, Dst: dst, Bytes: tr.opts.NIC.PacketBytes, Traced: traced}}})
 	switch {
 	case err != nil:
 		return 0, err
@@ -122,8 +124,9 @@ func (n *liveNIC) order(o host.Order) (a host.OrderAnswer, err error) {
 	}
 	name := h.site.graph.Name(n.id.Node())
 	if h.suspect.Load() {
-		return a, fmt.Errorf("NIC %s: %v, which runs it, does not answer: look after that process, or try again when linkmon events "+
-			"says that it is back", name, h)
+		return a,
+			fmt.Errorf("NIC %s: %v, which runs it, does not answer: look after that process, or try again when linkmon events "+
+				"says that it is back", name, h)
 	}
 	return a, fmt.Errorf("NIC %s: %v, which runs it: %w", name, h, err)
 }

@@ -95,7 +95,10 @@ func delivered1(v fabric.HopView) bool { return v.End == fabric.EndDelivered }
 // Live and in virtual time.
 func TestATracedPacketTellsItsWayFromNICToNIC(t *testing.T) {
 	t.Parallel()
-	for name, option := range map[string]harness.Option{"live": harness.Options(), "virtual": harness.Virtual(), "nats": live.OverNATS()} {
+	for name, option := range map[string]harness.Option{
+		"live": harness.Options(), "virtual": harness.Virtual(),
+		"nats": live.OverNATS(),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newTraceRig(t, option)

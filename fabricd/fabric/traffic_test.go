@@ -18,7 +18,8 @@ func TestEveryPatternFlowsLive(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, smallTree, harness.Firmware(linkFirmware["adaptive-link"]), shortQueues)
 	for _, spec := range []string{
-		"uniform:0.2,arrivals=normal", "hotspot:0.2,hot=n000/n111,share=0.3,arrivals=bursts", "pairwise:0.2,arrivals=periodic",
+		"uniform:0.2,arrivals=normal", "hotspot:0.2,hot=n000/n111,share=0.3,arrivals=bursts",
+		"pairwise:0.2,arrivals=periodic",
 		"complement:0.2,sizes=64:0.6/1500:0.4", "reversal:0.2", "shuffle:0.2", "rotation:0.2", "neighbour:0.2,radix=2",
 		"tornado:0.2", "all-to-all:0.2", "incast:0.2,to=n010,from=3",
 	} {
@@ -44,7 +45,8 @@ func TestATraceIsPlayedPacketByPacket(t *testing.T) {
 		text += fmt.Sprintf("%d,n000,n1%d%d,%d\n", i/10, i/2%2, i%2, 1+i)
 	}
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	h := harness.New(t, smallTree, harness.Firmware(linkFirmware["adaptive-link"]), harness.Traffic("trace:"+file), harness.TraceEvery(1))
+	h := harness.New(t, smallTree, harness.Firmware(linkFirmware["adaptive-link"]), harness.Traffic("trace:"+file),
+		harness.TraceEvery(1))
 	played := func(n uint64) {
 		h.Eventually(func() error {
 			if d := h.Fabric().Totals().Delivered; d != n {
@@ -67,8 +69,10 @@ func TestTrafficThatDoesNotFitTheTopologyIsRefused(t *testing.T) {
 	h := harness.New(t, smallTree, harness.Firmware(linkFirmware["adaptive-link"]))
 	o := fabric.Options{Topology: h.Topology()}
 	require.NoError(t, o.Fits(nic.Traffic{Pattern: "reversal", Load: 0.2}))
-	require.ErrorContains(t, o.Fits(nic.Traffic{Pattern: "transpose", Load: 0.2}), "an even power of 2, not 8: 4 or 16 would do")
-	require.ErrorContains(t, o.Fits(nic.Traffic{Pattern: "hotspot", Load: 0.2, Hot: "n00"}), `unknown NIC "n00": did you mean "n000"?`)
+	require.ErrorContains(t, o.Fits(nic.Traffic{Pattern: "transpose", Load: 0.2}),
+		"an even power of 2, not 8: 4 or 16 would do")
+	require.ErrorContains(t, o.Fits(nic.Traffic{Pattern: "hotspot", Load: 0.2, Hot: "n00"}),
+		`unknown NIC "n00": did you mean "n000"?`)
 	require.ErrorIs(t, h.Fabric().SetTraffic(nic.Traffic{Pattern: "transpose", Load: 0.2}), nic.ErrTraffic)
 	require.True(t, h.Fabric().Traffic().Idle(), "the old stays")
 }

@@ -46,8 +46,8 @@ func BenchmarkTree(b *testing.B) {
 	}
 }
 
-// Packet-hops per CPU-second of a small and a large tree over NATS, with the defaults but for short send
-// queues: all NICs have packets to send. b.N counts packet-hops.
+// Packet-hops per CPU-second of a small and a large tree over NATS, with the defaults but for short
+// send queues: all NICs have packets to send. b.N counts packet-hops.
 func BenchmarkSaturated(b *testing.B) {
 	for _, spec := range []string{"kary-ntree:4,3", "mport-tree:16,3"} {
 		b.Run(spec, func(b *testing.B) {

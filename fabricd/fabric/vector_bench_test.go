@@ -25,10 +25,16 @@ var vectorForms = []struct {
 	fw   firmware.Firmware
 }{
 	{"adaptive-link", firmware.AdaptiveLink{VectorTimeout: weft.Second * 3600}.Firmware()},
-	{"adaptive-link-digit", firmware.AdaptiveLink{Vector: firmware.VectorPerDigit, VectorTimeout: weft.Second * 3600}.Firmware()},
+	{"adaptive-link-digit", firmware.AdaptiveLink{
+		Vector:        firmware.VectorPerDigit,
+		VectorTimeout: weft.Second * 3600,
+	}.Firmware()},
 	{"misroute-vector", firmware.MisrouteVector{}.Firmware()},
 	{"adaptive-switch", firmware.AdaptiveSwitch{VectorTimeout: weft.Second * 3600}.Firmware()},
-	{"adaptive-switch-digit", firmware.AdaptiveSwitch{Vector: firmware.VectorPerDigit, VectorTimeout: weft.Second * 3600}.Firmware()},
+	{
+		"adaptive-switch-digit",
+		firmware.AdaptiveSwitch{Vector: firmware.VectorPerDigit, VectorTimeout: weft.Second * 3600}.Firmware(),
+	},
 	{"adaptive-switch-header", firmware.AdaptiveSwitch{Vector: firmware.VectorInHeader}.Firmware()},
 }
 

@@ -32,9 +32,10 @@ type waits struct {
 	at, before weft.Time // of the latest look and the one before; 0: there was none
 }
 
-// Waiting is the packet that waits longest in a switch, as of the latest look of Cycle. It counts when
-// it had waited for longWait at the look before: a machine that stops for a while holds up what has
-// gone on by the next look. Packets in send queues do not count: those of a saturated network are full.
+// Waiting is the packet that waits longest in a switch, as of the latest look of Cycle. It counts
+// when it had waited for longWait at the look before: a machine that stops for a while holds up
+// what has gone on by the next look. Packets in send queues do not count: those of a saturated
+// network are full.
 func (w *DeadlockWatch) Waiting(now weft.Time) Wait {
 	l := w.waits.longest
 	if l.since == 0 || w.waits.before-l.since < longWait {
@@ -45,7 +46,8 @@ func (w *DeadlockWatch) Waiting(now weft.Time) Wait {
 		return Wait{} // it has gone on
 	}
 	g, h, lasts := w.reader.graph, &sn.Oldest.Header, now-l.since
-	return Wait{lasts, fmt.Sprintf("a packet from %s to %s has waited %.1f s in %s for %s", g.Name(h.Src.Node()), g.Name(h.Dst.Node()),
+	return Wait{lasts, fmt.Sprintf("a packet from %s to %s has waited %.1f s in %s for %s", g.Name(h.Src.Node()),
+		g.Name(h.Dst.Node()),
 		lasts.Duration().Seconds(), g.Switches[l.sw].Name, oldestWaits(&sn, w.reader.neighbours(l.sw.Node())))}
 }
 

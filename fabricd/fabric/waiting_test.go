@@ -43,8 +43,15 @@ func TestAPacketThatWaitsForASecondSaysForWhat(t *testing.T) {
 		waits    string
 		end      func(h *harness.Harness)
 	}{
-		{unseeing, `^a packet from n\d+ to n\d+ has waited \d+\.\d s in s\d\.\d for the link to s\d\.\d, which is down$`, func(h *harness.Harness) { h.Heal() }},
-		{unanswered(fw, release), `^a packet from n\d+ to n\d+ has waited \d+\.\d s in s\d\.\d for an answer of its firmware$`, func(*harness.Harness) { close(release) }},
+		{
+			unseeing, `^a packet from n\d+ to n\d+ has waited \d+\.\d s in s\d\.\d for the link to s\d\.\d, which is down$`,
+			func(h *harness.Harness) { h.Heal() },
+		},
+		{
+			unanswered(fw, release),
+			`^a packet from n\d+ to n\d+ has waited \d+\.\d s in s\d\.\d for an answer of its firmware$`,
+			func(*harness.Harness) { close(release) },
+		},
 	} {
 		t.Run("", func(t *testing.T) {
 			h := harness.New(t, "kary-ntree:2,2", harness.Firmware(c.firmware), harness.Traffic("uniform:0.01"))

@@ -34,8 +34,8 @@ const moveCheckpointTime = 2 * time.Second
 // most. Chosen by us: a move takes some milliseconds.
 const awaitTime = 5 * time.Second
 
-// emptyWires has nothing sent on the links of a switch that from still runs. It returns when nothing
-// is on their wires, or that takes too long. An error means that from does not say.
+// emptyWires has nothing sent on the links of a switch that from still runs. It returns when
+// nothing is on their wires, or that takes too long. An error means that from does not say.
 func (mo *moves) emptyWires(s *liveSwitch, from *hostState) error {
 	links, most := mo.linksOf(s.id), moveWireTime
 	for _, l := range links {
@@ -82,7 +82,8 @@ func (mo *moves) awaitSwitch(s *liveSwitch, from *hostState, most time.Duration)
 // moveWireTime is how long a move waits for what is on wires without delay. Chosen by us.
 const moveWireTime = time.Second
 
-// wiresHold reports whether packets are on the wires of links that are up, and whether from has said so.
+// wiresHold reports whether packets are on the wires of links that are up, and whether from has
+// said so.
 func (mo *moves) wiresHold(s *liveSwitch, from *hostState, links []*link) (hold, known bool) {
 	switches, nics := map[*hostState][]weft.SwitchID{}, map[*hostState][]weft.NICID{}
 	for _, l := range links {

@@ -13,8 +13,8 @@ import (
 // MaxConnections bounds the connections that a report names; the others are counted. Chosen by us.
 const MaxConnections = 8
 
-// Connections are what programs' connections of TCP suffered while a fault was counted, of what they
-// sent, as their packets tell.
+// Connections are what programs' connections of TCP suffered while a fault was counted, of what
+// they sent, as their packets tell.
 type Connections struct {
 	Count   int          `json:"count"`                      // connections that sent something meanwhile
 	Resent  uint64       `json:"resent_bytes"`               // by all of them
@@ -22,8 +22,8 @@ type Connections struct {
 	Worst   []Connection `json:"worst"`                      // at most MaxConnections: those that stood still for longest
 }
 
-// Connection is one of them, as its sender sees it. A connection stands still while nothing of what it
-// has sent is acknowledged.
+// Connection is one of them, as its sender sees it. A connection stands still while nothing of what
+// it has sent is acknowledged.
 type Connection struct {
 	NIC        string  `json:"nic"`
 	From       string  `json:"from"` // address and port, of the NIC

@@ -13,8 +13,9 @@ const (
 	degradationWindow   = 50 * time.Millisecond  // rates are smoothed over this
 	degradationStay     = 100 * time.Millisecond // made good is what stays so for this long
 
-	degradationSigmas     = 3    // what differs by less is noise, however seldom one looks
-	degradationFalseAlarm = 0.01 // and more looks need more, to keep the chance that all noise together is taken for a degradation
+	degradationSigmas = 3 // what differs by less is noise, however seldom one looks
+	// and more looks need more, to keep the chance that all noise together is taken for a degradation
+	degradationFalseAlarm = 0.01
 )
 
 // Degradation is how far throughput fell after a fault. Rates are packets per second over all of
@@ -25,8 +26,10 @@ type Degradation struct {
 	Lowest   float64 `json:"lowest"`   // least over 50 ms since; of a degradation that is not Found it is noise
 	Depth    float64 `json:"depth"`    // percent of the baseline that Lowest is short of; 0 unless Found
 
-	LowestAfter   *float64 `json:"lowest_after_seconds" jsonschema:"nullable"`    // when the lowest 50 ms began; nil unless Found
-	MadeGoodAfter *float64 `json:"made_good_after_seconds" jsonschema:"nullable"` // since when it has been as before, for 100 ms at least; nil: not yet
+	// when the lowest 50 ms began; nil unless Found
+	LowestAfter *float64 `json:"lowest_after_seconds" jsonschema:"nullable"`
+	// since when it has been as before, for 100 ms at least; nil: not yet
+	MadeGoodAfter *float64 `json:"made_good_after_seconds" jsonschema:"nullable"`
 }
 
 // MeasureDegradation finds the degradation that a fault at the start of bins[at] made. Bins are the

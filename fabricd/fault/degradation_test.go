@@ -118,13 +118,17 @@ func TestDegradationOfSteadyTraffic(t *testing.T) {
 }
 
 func TestBinsOfAnyWidthGiveTheSameDegradation(t *testing.T) {
-	for _, width := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond} {
+	for _, width := range []time.Duration{
+		time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond,
+		50 * time.Millisecond, 100 * time.Millisecond,
+	} {
 		n := int(time.Second / width) // a second
 		packets := uint64(width / (100 * time.Microsecond))
 		bins := slices.Concat(flat(n, packets), flat(n/5*2, 0), flat(n, packets))
 		got := MeasureDegradation(bins, width, n, len(bins))
 		assert.Equal(t, Degradation{
-			Found: true, Baseline: 10_000, Lowest: 0, Depth: 100, LowestAfter: new(0.), MadeGoodAfter: new(float64(n/5*2) * width.Seconds()),
+			Found: true, Baseline: 10_000, Lowest: 0, Depth: 100, LowestAfter: new(0.),
+			MadeGoodAfter: new(float64(n/5*2) * width.Seconds()),
 		}, got, width)
 	}
 }

@@ -61,7 +61,8 @@ func (f Flap) Validate() error {
 	}
 	errs.Add(f.Jitter.check("flap with jitter"))
 	if f.Count < 0 || f.Count > MaxCount {
-		errs.Add(fmt.Errorf("flap with count %d: expected a number of periods, at most %d, or 0 for until repaired", f.Count, MaxCount))
+		errs.Add(fmt.Errorf("flap with count %d: expected a number of periods, at most %d, or 0 for until repaired", f.Count,
+			MaxCount))
 	}
 	if errs.Len() > 0 {
 		return errs.Err()
@@ -69,16 +70,17 @@ func (f Flap) Validate() error {
 	down := f.down()
 	up := time.Duration(f.Period) - down
 	if room := min(down, up); time.Duration(f.Jitter) >= room {
-		return fmt.Errorf("flap with jitter %v: the link is down for %v and up for %v of a period, expected less than the shorter",
+		return fmt.Errorf("flap with jitter %v: the link is down for %v and up for %v of a period, expected less than the "+
+			"shorter",
 			f.Jitter, down, up)
 	}
 	return nil
 }
 
-// Changes are the changes of the link in order, each later than the one before, one for each call of
-// next until there are no more; the first is a cut and the last, when the flap has a count, a repair.
-// Each draw is 64 even random bits; without jitter none is taken. A flap that [Flap.Validate] refuses
-// has none.
+// Changes are the changes of the link in order, each later than the one before, one for each call
+// of next until there are no more; the first is a cut and the last, when the flap has a count, a
+// repair. Each draw is 64 even random bits; without jitter none is taken. A flap that
+// [Flap.Validate] refuses has none.
 func (f Flap) Changes(draw func() uint64) (next func() (Edge, bool)) {
 	if f.Validate() != nil {
 		return func() (Edge, bool) { return Edge{}, false }

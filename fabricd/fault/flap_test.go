@@ -39,7 +39,8 @@ func TestFlapIsDownHalfOfThePeriodUnlessGiven(t *testing.T) {
 func TestJitterReachesFromNoneToAllOfIt(t *testing.T) {
 	f := Flap{Period: Duration(time.Second), Jitter: Duration(100 * time.Millisecond), Count: 1}
 	most := func() uint64 { return math.MaxUint64 }
-	assert.Equal(t, []Edge{{100 * time.Millisecond, true}, {600 * time.Millisecond, false}}, slices.Collect(edges(f, most)))
+	assert.Equal(t, []Edge{{100 * time.Millisecond, true}, {600 * time.Millisecond, false}},
+		slices.Collect(edges(f, most)))
 	least := func() uint64 { return 0 }
 	assert.Equal(t, []Edge{{0, true}, {500 * time.Millisecond, false}}, slices.Collect(edges(f, least)))
 }
@@ -110,13 +111,25 @@ func TestFlapsThatMakeNoSenseAreRefused(t *testing.T) {
 		{Flap{}, "flap without a period: say how often, such as period 1s"},
 		{Flap{Period: -sec}, "flap with period -1s: expected 1ms to 720h0m0s"},
 		{Flap{Period: 1}, "flap with period 1ns: expected 1ms to 720h0m0s"},
-		{Flap{Period: sec, Duty: new(Percent(0))}, "duty 0%: the link would never change, expected a share between 0% and 100%"},
-		{Flap{Period: sec, Duty: new(Percent(100))}, "duty 100%: the link would never change, expected a share between 0% and 100%"},
+		{
+			Flap{Period: sec, Duty: new(Percent(0))},
+			"duty 0%: the link would never change, expected a share between 0% and 100%",
+		},
+		{
+			Flap{Period: sec, Duty: new(Percent(100))},
+			"duty 100%: the link would never change, expected a share between 0% and 100%",
+		},
 		{Flap{Period: sec, Duty: new(Percent(-1))}, "duty -1%: expected 0% to 100%"},
 		{Flap{Period: sec, Duty: new(Percent(math.NaN()))}, "duty NaN%: expected 0% to 100%"},
 		{Flap{Period: sec, Jitter: -1}, "flap with jitter -1ns: expected 0s to 720h0m0s"},
-		{Flap{Period: sec, Count: MaxCount + 1}, "flap with count 1000000001: expected a number of periods, at most 1000000000, or 0 for until repaired"},
-		{Flap{Period: sec, Count: -1}, "flap with count -1: expected a number of periods, at most 1000000000, or 0 for until repaired"},
+		{
+			Flap{Period: sec, Count: MaxCount + 1},
+			"flap with count 1000000001: expected a number of periods, at most 1000000000, or 0 for until repaired",
+		},
+		{
+			Flap{Period: sec, Count: -1},
+			"flap with count -1: expected a number of periods, at most 1000000000, or 0 for until repaired",
+		},
 		{
 			Flap{Period: sec, Jitter: sec / 2},
 			"flap with jitter 500ms: the link is down for 500ms and up for 500ms of a period, expected less than the shorter",

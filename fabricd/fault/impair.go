@@ -89,7 +89,8 @@ func (c Impair) Validate() error {
 		errs.Add(c.Jitter.check("jitter"))
 	}
 	if c.Delay != nil && c.Jitter != nil && *c.Jitter > *c.Delay {
-		errs.Add(fmt.Errorf("jitter %v is more than the delay of %v: packets would arrive before they are sent", *c.Jitter, *c.Delay))
+		errs.Add(fmt.Errorf("jitter %v is more than the delay of %v: packets would arrive before they are sent", *c.Jitter,
+			*c.Delay))
 	}
 	if c.Rate != nil {
 		errs.Add(c.Rate.check())

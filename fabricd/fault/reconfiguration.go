@@ -13,16 +13,19 @@ type Reconfiguration struct {
 	Version uint64 `json:"version"` // of the tables
 	Method  string `json:"method"`
 
-	DetectSeconds     float64 `json:"detect_seconds"`     // from the fault until nothing more was heard of it and computing began
-	ComputeSeconds    float64 `json:"compute_seconds"`    // until the new tables were known
-	DrainSeconds      float64 `json:"drain_seconds"`      // from then on until the fabric was empty; 0 where it need not be
-	DistributeSeconds float64 `json:"distribute_seconds"` // the tables were written down and uploaded, until the last acknowledgement
-	InForceSeconds    float64 `json:"in_force_seconds"`   // the last of the switches forwards by them
-	SettledSeconds    float64 `json:"settled_seconds"`    // the packets that travelled by older tables are gone; 0: not yet
+	// from the fault until nothing more was heard of it and computing began
+	DetectSeconds  float64 `json:"detect_seconds"`
+	ComputeSeconds float64 `json:"compute_seconds"` // until the new tables were known
+	// from then on until the fabric was empty; 0 where it need not be
+	DrainSeconds float64 `json:"drain_seconds"`
+	// the tables were written down and uploaded, until the last acknowledgement
+	DistributeSeconds float64 `json:"distribute_seconds"`
+	InForceSeconds    float64 `json:"in_force_seconds"` // the last of the switches forwards by them
+	SettledSeconds    float64 `json:"settled_seconds"`  // the packets that travelled by older tables are gone; 0: not yet
 
-	// Of a manager of InfiniBand, as OpenSM, detecting ends when it begins to sweep, and computing when
-	// it writes the first table. TrapSeconds and LastTableSeconds count from the fault; 0: no trap was
-	// sent, or another manager.
+	// Of a manager of InfiniBand, as OpenSM, detecting ends when it begins to sweep, and computing
+	// when it writes the first table. TrapSeconds and LastTableSeconds count from the fault; 0: no
+	// trap was sent, or another manager.
 	TrapSeconds      float64 `json:"trap_seconds,omitempty"`       // a switch sent the first trap
 	LastTableSeconds float64 `json:"last_table_seconds,omitempty"` // the last table was written
 	// Lost is what the fault cost in each of these phases, in their order: nil with another manager.
@@ -49,8 +52,8 @@ type Reconfiguration struct {
 	Error string `json:"error,omitempty"` // what did not come off
 }
 
-// PhaseLoss is what was lost and discarded from the end of the phase before until the end of this one;
-// in the first, since the fault.
+// PhaseLoss is what was lost and discarded from the end of the phase before until the end of this
+// one; in the first, since the fault.
 type PhaseLoss struct {
 	Until   string `json:"until"`   // one of the Until constants
 	Packets uint64 `json:"packets"` // looked at just after that moment
@@ -66,7 +69,8 @@ const (
 	UntilSettled = "settled"     // packets that travelled by older tables are gone
 )
 
-// PhaseLosses are the losses of phases of which it is known how much was lost until the end of each.
+// PhaseLosses are the losses of phases of which it is known how much was lost until the end of
+// each.
 func PhaseLosses(until map[string]uint64) (list []PhaseLoss) {
 	var before uint64
 	for _, phase := range []string{UntilTrap, UntilSweep, UntilFirst, UntilLast, UntilForce} {
@@ -131,7 +135,8 @@ func (c Reconfiguration) String() string {
 	return b.String()
 }
 
-// phases are the times that make up InForceSeconds, but for those that there was nothing to wait for.
+// phases are the times that make up InForceSeconds, but for those that there was nothing to wait
+// for.
 func (c Reconfiguration) phases() string {
 	var b strings.Builder
 	if c.LastTableSeconds > 0 {

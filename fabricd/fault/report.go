@@ -38,7 +38,8 @@ type Report struct {
 	At         float64 `json:"at"`                    // seconds
 	RestoredAt float64 `json:"restored_at,omitempty"` // seconds; 0: it lasts
 
-	Detected     []Detection `json:"detected"`                                    // by each end that has, in the order they did
+	// by each end that has, in the order they did
+	Detected     []Detection `json:"detected"`
 	SeenAfter    float64     `json:"seen_after_seconds"`                          // when the last of them had acted on it
 	FirstReroute *float64    `json:"first_reroute_seconds" jsonschema:"nullable"` // nil: none
 
@@ -53,15 +54,19 @@ type Report struct {
 	Duplicated  uint64            `json:"duplicated"`   // packets that arrived twice
 	Extra       ExtraHops         `json:"extra_hops"`
 	Degradation Degradation       `json:"throughput"`
-	Connections *Connections      `json:"connections,omitempty"`                     // of programs; nil: none sent anything
-	LastEffect  *float64          `json:"last_effect_seconds" jsonschema:"nullable"` // when the latest of all this was counted; nil: nothing was
+	// of programs; nil: none sent anything
+	Connections *Connections `json:"connections,omitempty"`
+	// when the latest of all this was counted; nil: nothing was
+	LastEffect *float64 `json:"last_effect_seconds" jsonschema:"nullable"`
 
-	SharedWith  []int    `json:"shared_with,omitempty"` // reports of faults counted at the same time: until 1 s after repair
-	Shared      []string `json:"shared,omitempty"`      // JSON names of the figures that may be due to any of them
-	Open        bool     `json:"open"`                  // it lasts, or its effects are still being counted
-	CountedFrom float64  `json:"counted_from"`          // seconds: figures of all the fabric count from here; later than At when it was noticed late
-	CountedTo   float64  `json:"counted_to"`            // seconds: effects later than this are not in it
-	Generation  uint16   `json:"era"`                   // packets of later generations were generated after it was acted on
+	// reports of faults counted at the same time: until 1 s after repair
+	SharedWith []int    `json:"shared_with,omitempty"`
+	Shared     []string `json:"shared,omitempty"` // JSON names of the figures that may be due to any of them
+	Open       bool     `json:"open"`             // it lasts, or its effects are still being counted
+	// seconds: figures of all the fabric count from here; later than At when it was noticed late
+	CountedFrom float64 `json:"counted_from"`
+	CountedTo   float64 `json:"counted_to"` // seconds: effects later than this are not in it
+	Generation  uint16  `json:"era"`        // packets of later generations were generated after it was acted on
 
 	Reconfiguration *Reconfiguration `json:"reconfiguration,omitempty"` // by the subnet manager; nil: none, or not yet
 }
@@ -86,7 +91,8 @@ type ExtraHops struct {
 // them, and connections where there are some. The other figures belong to one link or switch.
 func FabricWide() []string {
 	return []string{
-		"first_reroute_seconds", "rerouted", "requeued", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops", "throughput",
+		"first_reroute_seconds", "rerouted", "requeued", "discarded", "discarded_by", "reordered", "duplicated", "extra_hops",
+		"throughput",
 		"last_effect_seconds",
 	}
 }

@@ -17,7 +17,8 @@ func full() Report {
 		ID: 3, Kind: "cut", Target: "s0.0-s1.0", What: "cut s0.0-s1.0 silently, s0.0 to s1.0, for 10s",
 		Direction: To, Silent: true, At: 2.01, RestoredAt: 12.01, CountedFrom: 2.01, CountedTo: 13.01,
 		Detected: []Detection{
-			{End: "s1.0", Port: 2, AfterSeconds: 0.15025, How: BySilence}, {End: "s0.0", Port: 0, AfterSeconds: 0.15075, How: ByNeighbour},
+			{End: "s1.0", Port: 2, AfterSeconds: 0.15025, How: BySilence},
+			{End: "s0.0", Port: 0, AfterSeconds: 0.15075, How: ByNeighbour},
 		},
 		SeenAfter: 0.15075, FirstReroute: new(0.1515),
 		LostWire: 12, LostQueued: 3, LostCrash: 1, Rerouted: 480, Requeued: 2,
@@ -32,8 +33,10 @@ func full() Report {
 		LastEffect: new(9.8), SharedWith: []int{2, 4}, Shared: []string{"rerouted", "throughput"}, Open: true,
 		Generation: 4,
 		Reconfiguration: &Reconfiguration{
-			Version: 6, Method: "ddrc", DetectSeconds: 0.1525, ComputeSeconds: 0.00125, DistributeSeconds: 0.003, InForceSeconds: 0.15675, SettledSeconds: 0.19, Switches: 4, Entries: 24,
-			FlowsTotal: 56, FlowsRerouted: 8, Unroutable: 2, Without: []string{"s0.0 to s1.1"}, Acyclic: true, Error: "s1.1 does not answer",
+			Version: 6, Method: "ddrc", DetectSeconds: 0.1525, ComputeSeconds: 0.00125, DistributeSeconds: 0.003,
+			InForceSeconds: 0.15675, SettledSeconds: 0.19, Switches: 4, Entries: 24,
+			FlowsTotal: 56, FlowsRerouted: 8, Unroutable: 2, Without: []string{"s0.0 to s1.1"}, Acyclic: true,
+			Error: "s1.1 does not answer",
 		},
 	}
 }
@@ -144,7 +147,8 @@ func TestSummary(t *testing.T) {
 		{cut, "cut s0-s1 at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued"},
 		{
 			with(func(r *Report) { r.RestoredAt, r.Rerouted, r.Detected = 6, 4, ends }),
-			"cut s0-s1 at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued; restored at 6.000 s, rerouted meanwhile 4",
+			"cut s0-s1 at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued; restored at 6.000 s, " +
+				"rerouted meanwhile 4",
 		},
 		{
 			with(func(r *Report) { r.Kind, r.Target, r.LostCrash, r.Detected = "crash", "s1", 9, three }),
@@ -156,7 +160,8 @@ func TestSummary(t *testing.T) {
 		},
 		{
 			with(func(r *Report) { r.Silent, r.RestoredAt = true, 2.02 }),
-			"cut s0-s1 silently at 2.010 s, seen by neither end; lost 3 on the wire, 1 queued; restored at 2.020 s, rerouted meanwhile 0",
+			"cut s0-s1 silently at 2.010 s, seen by neither end; lost 3 on the wire, 1 queued; restored at 2.020 s, rerouted " +
+				"meanwhile 0",
 		},
 		{
 			with(func(r *Report) { r.Silent, r.Direction, r.Detected, r.SeenAfter = true, From, ends[:1], 0.15 }),
@@ -174,7 +179,8 @@ func TestSummary(t *testing.T) {
 			with(func(r *Report) {
 				r.Kind, r.Target, r.What, r.Detected = KindProcess, "s1", "process of s1 does not answer (process 7 on lab)", three
 			}),
-			"process of s1 does not answer (process 7 on lab) at 2.010 s, its neighbours acted within 0.03 ms; lost 3 on the wire, 1 queued, 0 inside",
+			"process of s1 does not answer (process 7 on lab) at 2.010 s, its neighbours acted within 0.03 ms; lost 3 on the " +
+				"wire, 1 queued, 0 inside",
 		},
 		{
 			with(func(r *Report) { r.Kind, r.Target, r.What = KindHandover, "s1", "s1 moves from host east to host west" }),
@@ -184,18 +190,21 @@ func TestSummary(t *testing.T) {
 			with(func(r *Report) {
 				r.Kind, r.What = "silence", "s0 heard nothing on s0-s1 for 150ms, and no fault here explains it"
 			}),
-			"s0 heard nothing on s0-s1 for 150ms, and no fault here explains it, at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued",
+			"s0 heard nothing on s0-s1 for 150ms, and no fault here explains it, at 2.010 s, both ends acted within 0.03 ms; " +
+				"lost 3 on the wire, 1 queued",
 		},
 		{
 			with(func(r *Report) { r.Extra = ExtraHops{Packets: 1, Mean: 2, Most: 2} }),
-			"cut s0-s1 at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued\n  1 packet went 2.00 hops further, at most 2",
+			"cut s0-s1 at 2.010 s, both ends acted within 0.03 ms; lost 3 on the wire, 1 queued\n  1 packet went 2.00 hops " +
+				"further, at most 2",
 		},
 		{
 			full(),
 			"cut s0.0-s1.0 silently, s0.0 to s1.0, at 2.010 s, both ends acted within 150.75 ms; lost 12 on the wire, 3 queued; " +
 				"restored at 12.010 s, rerouted meanwhile 480\n" +
 				"  first re-route after 151.50 ms; requeued 2; discarded 5; reordered 7, duplicated 1; " +
-				"470 packets went 1.50 hops further, at most 4; throughput fell by 25% of 8000 packets/s after 20 ms, made good after 180 ms; " +
+				"470 packets went 1.50 hops further, at most 4; throughput fell by 25% of 8000 packets/s after 20 ms, made good " +
+				"after 180 ms; " +
 				"3 connections, 20 KiB sent again, the longest standstill 210ms; shared with faults 2, 4, counted at the same time",
 		},
 	} {
@@ -234,7 +243,8 @@ func TestTheWholeReportForPeople(t *testing.T) {
 	b.Reset()
 	_, err = Report{ID: 1, Kind: "crash", Target: "s1", At: 1, Open: true}.WriteTo(&b)
 	require.NoError(t, err)
-	assert.Contains(t, b.String(), "fault 1: crash s1\n  when           from 1.000 s, it lasts\n  detected       by no end\n  first re-route none\n")
+	assert.Contains(t, b.String(),
+		"fault 1: crash s1\n  when           from 1.000 s, it lasts\n  detected       by no end\n  first re-route none\n")
 	assert.NotContains(t, b.String(), "still being counted", "it lasts, which says so already")
 
 	_, err = full().WriteTo(failing{})
@@ -248,17 +258,26 @@ func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 func TestAReconfigurationInOneLine(t *testing.T) {
 	t.Parallel()
-	c := Reconfiguration{DetectSeconds: 0.001, ComputeSeconds: 0.002, DistributeSeconds: 0.003, InForceSeconds: 0.006, FlowsTotal: 56, Unroutable: 7, Isolated: 7}
-	assert.Equal(t, "new tables in force after 6.0 ms (detect 1.0, compute 2.0, distribute 3.0), 7 of 56 pairs without a path, joined by no live links", c.String())
+	c := Reconfiguration{
+		DetectSeconds: 0.001, ComputeSeconds: 0.002, DistributeSeconds: 0.003, InForceSeconds: 0.006,
+		FlowsTotal: 56, Unroutable: 7, Isolated: 7,
+	}
+	assert.Equal(t, "new tables in force after 6.0 ms (detect 1.0, compute 2.0, distribute 3.0), 7 of 56 pairs without "+
+		"a path, joined by no live links", c.String())
 	c.DetectSeconds, c.InForceSeconds, c.Isolated, c.Static = 0, 0.005, 4, true
-	assert.Equal(t, "new tables in force after 5.0 ms (compute 2.0, distribute 3.0), the fabric emptied meanwhile, 7 of 56 pairs without a path, of which no live links join 4",
+	assert.Equal(t, "new tables in force after 5.0 ms (compute 2.0, distribute 3.0), the fabric emptied meanwhile, 7 of "+
+		"56 pairs without a path, of which no live links join 4",
 		c.String(), "nothing is detected when links come back")
-	c = Reconfiguration{DetectSeconds: 0.001, ComputeSeconds: 0.002, DrainSeconds: 0.04, DistributeSeconds: 0.003, InForceSeconds: 0.046, Static: true}
-	assert.Equal(t, "new tables in force after 46.0 ms (detect 1.0, compute 2.0, drain 40.0, distribute 3.0), the fabric emptied meanwhile", c.String())
+	c = Reconfiguration{
+		DetectSeconds: 0.001, ComputeSeconds: 0.002, DrainSeconds: 0.04, DistributeSeconds: 0.003,
+		InForceSeconds: 0.046, Static: true,
+	}
+	assert.Equal(t, "new tables in force after 46.0 ms (detect 1.0, compute 2.0, drain 40.0, distribute 3.0), the "+
+		"fabric emptied meanwhile", c.String())
 }
 
-// The losses of phases add up to what was lost in all. One that ended twice, or before the one that it
-// follows, has lost nothing.
+// The losses of phases add up to what was lost in all. One that ended twice, or before the one that
+// it follows, has lost nothing.
 func TestLossesByPhase(t *testing.T) {
 	t.Parallel()
 	c := Reconfiguration{Method: "opensm", Lost: PhaseLosses(map[string]uint64{

@@ -60,8 +60,10 @@ const maxName = 256
 
 func (s Spec) validateTarget(errs *document.Errors) {
 	for _, name := range []string{s.A, s.B} {
-		if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-			errs.Add(fmt.Errorf("%s is no name of a node or link: expected printable text, at most %d bytes", shown(name), maxName))
+		if len(name) > maxName || !utf8.ValidString(name) ||
+			strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+			errs.Add(fmt.Errorf("%s is no name of a node or link: expected printable text, at most %d bytes", shown(name),
+				maxName))
 			return
 		}
 	}
@@ -153,7 +155,8 @@ func (s Spec) String() string {
 // between tells a single direction of the link with that name: "s0 to s1". It is empty for both.
 func (d Direction) between(link string) string {
 	a, b, ok := strings.Cut(link, "-")
-	ok = ok && !strings.Contains(b, "-") // else a node has a hyphen in its name, and which is the link's nobody can say here
+	// else a node has a hyphen in its name, and which is the link's nobody can say here
+	ok = ok && !strings.Contains(b, "-")
 	switch {
 	case d == To && ok:
 		return a + " to " + b

@@ -203,7 +203,8 @@ func (r Report) Figures() (list []Figure) {
 // Remarks are what else people should know of the report.
 func (r Report) Remarks() (list []string) {
 	if len(r.SharedWith) > 0 {
-		list = append(list, fmt.Sprintf("* may be due to %s as well, counted at the same time (until 1 s after repair)", r.others()))
+		list = append(list, fmt.Sprintf("* may be due to %s as well, counted at the same time (until 1 s after repair)",
+			r.others()))
 	}
 	if r.Note != "" {
 		list = append(list, r.Note)
@@ -237,7 +238,8 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 
 // labels gives the JSON name of what a line of WriteTo shows, where it can be shared.
 var labels = map[string]string{
-	"first re-route": "first_reroute_seconds", "rerouted": "rerouted", "requeued": "requeued", "discarded": "discarded", "reordered": "reordered",
+	"first re-route": "first_reroute_seconds", "rerouted": "rerouted", "requeued": "requeued", "discarded": "discarded",
+	"reordered":  "reordered",
 	"duplicated": "duplicated", "extra hops": "extra_hops", "throughput": "throughput", "connections": "connections",
 	"last effect": "last_effect_seconds",
 }

@@ -13,7 +13,8 @@ import (
 func listed() []Report {
 	return []Report{
 		{
-			ID: 9, Kind: "impair", What: "impair s0.01-s1.01, rate 100 kB/s (now loss 10%, delay 5ms, rate 100 kB/s)", At: 23.560, RestoredAt: 76.238,
+			ID: 9, Kind: "impair", What: "impair s0.01-s1.01, rate 100 kB/s (now loss 10%, delay 5ms, rate 100 kB/s)",
+			At: 23.560, RestoredAt: 76.238,
 			LostWire: 662, Rerouted: 46863, Discarded: 26624, Shared: FabricWide(),
 			Degradation: Degradation{Found: true, Depth: 53.4, MadeGoodAfter: new(19.72)},
 		},
@@ -21,7 +22,10 @@ func listed() []Report {
 			ID: 10, Kind: "crash", What: "crash s1.03", At: 164.9, Detected: []Detection{{End: "s0.03"}},
 			SeenAfter: 0.000034, LostCrash: 3, Degradation: Degradation{Found: true, Depth: 7},
 		},
-		{ID: 11, Kind: "cut", What: "cut s0.00-s1.00", At: 171, RestoredAt: 171.25, Detected: []Detection{{End: "s0.00"}}, SeenAfter: 0.1459},
+		{
+			ID: 11, Kind: "cut", What: "cut s0.00-s1.00", At: 171, RestoredAt: 171.25, Detected: []Detection{{End: "s0.00"}},
+			SeenAfter: 0.1459,
+		},
 	}
 }
 
@@ -62,7 +66,10 @@ func TestATableFitsATerminal(t *testing.T) {
 }
 
 func TestManyEndsAreSummedUp(t *testing.T) {
-	r := Report{ID: 1, Kind: "broker", What: "connection 0 to the broker is lost", Note: "the broker at nats://127.0.0.1:4222 is gone", SeenAfter: 0.14813}
+	r := Report{
+		ID: 1, Kind: "broker", What: "connection 0 to the broker is lost",
+		Note: "the broker at nats://127.0.0.1:4222 is gone", SeenAfter: 0.14813,
+	}
 	for range maxEnds + 3 {
 		r.Detected = append(r.Detected, Detection{End: "s0.00", How: ByBroker})
 	}

@@ -236,7 +236,8 @@ func (r *Rate) UnmarshalJSON(data []byte) error { return fromJSON(data, r) }
 
 func (r Rate) check() error {
 	if r != 0 && !(r >= MinRate && r <= MaxRate) { // NaN too
-		return fmt.Errorf("rate of %v bytes/s: expected 0 for no limit, or %v to %v", float64(r), Rate(MinRate), Rate(MaxRate))
+		return fmt.Errorf("rate of %v bytes/s: expected 0 for no limit, or %v to %v", float64(r), Rate(MinRate),
+			Rate(MaxRate))
 	}
 	return nil
 }

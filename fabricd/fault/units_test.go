@@ -15,7 +15,10 @@ import (
 )
 
 func TestPercentIsReadAndWritten(t *testing.T) {
-	for in, want := range map[string]Percent{"10%": 10, "0.5%": 0.5, "100%": 100, "0%": 0, "33.25%": 33.25, "0.0000001%": 1e-7} {
+	for in, want := range map[string]Percent{
+		"10%": 10, "0.5%": 0.5, "100%": 100, "0%": 0, "33.25%": 33.25,
+		"0.0000001%": 1e-7,
+	} {
 		var p Percent
 		require.NoError(t, p.UnmarshalText([]byte(in)), in)
 		assert.Equal(t, want, p)
@@ -148,9 +151,11 @@ func TestAnErrorRepeatsNoMoreThanOneCanRead(t *testing.T) {
 // types.
 func TestANumberInJSONIsRefusedWithTheRightWay(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"do":"impair","a":"x","impair":{"loss":0.1}}`:            "0.1 is not a percentage: write 10%",
-		`{"do":"impair","a":"x","impair":{"rate":100}}`:            "100 is not a rate, its unit is missing: write 100kB/s or 100Mbit/s",
-		`{"do":"cut","a":"x","for":10}`:                            "10 is not a duration, its unit is missing: write 10s or 10ms",
+		`{"do":"impair","a":"x","impair":{"loss":0.1}}`: "0.1 is not a percentage: write 10%",
+		`{"do":"impair","a":"x","impair":{"rate":100}}`: "100 is not a rate, its unit is missing: write 100kB/s " +
+			"or 100Mbit/s",
+		`{"do":"cut","a":"x","for":10}`: "10 is not a duration, its unit is missing: write 10s " +
+			"or 10ms",
 		`{"do":"cut","a":"x","for":{"seconds":10}}`:                `"{\"seconds\":10}" is not a duration: write a number and its unit, such as 10s or 500ms`,
 		`{"do":"cut","a":"x","direction":"form"}`:                  `unknown direction "form": did you mean "from"? known: to, from, both`,
 		`{"do":"crush","a":"x"}`:                                   `unknown fault or repair "crush": did you mean "crash"? known: cut, flap, impair, crash, restore, restart, heal`,

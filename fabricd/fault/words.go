@@ -12,11 +12,13 @@ type Verb string
 
 // The faults and the repairs.
 const (
-	VerbCut     Verb = "cut"     // of a link: nothing comes through
-	VerbFlap    Verb = "flap"    // of a link: cut and restored, again and again
-	VerbImpair  Verb = "impair"  // of a link: it loses, delays or slows what it carries
-	VerbCrash   Verb = "crash"   // of a switch: it dies and loses all it holds
-	VerbRestore Verb = "restore" // of a link or a switch: it is no longer cut or crashed; of a link that is not cut, its impairment ends
+	VerbCut    Verb = "cut"    // of a link: nothing comes through
+	VerbFlap   Verb = "flap"   // of a link: cut and restored, again and again
+	VerbImpair Verb = "impair" // of a link: it loses, delays or slows what it carries
+	VerbCrash  Verb = "crash"  // of a switch: it dies and loses all it holds
+	// of a link or a switch: it is no longer cut or crashed; of a link that is not cut, its impairment
+	// ends
+	VerbRestore Verb = "restore"
 	VerbRestart Verb = "restart" // of a crashed switch: it starts again, empty
 	VerbHeal    Verb = "heal"    // of the fabric: every fault ends
 )

@@ -26,7 +26,9 @@ func (s *Counters) addGenerations(o *Counters) {
 }
 
 // addGenerations are the generations of two lists, which begin at these.
-func addGenerations(at int, a []nic.GenerationStats, from int, b []nic.GenerationStats) (first int, sum []nic.GenerationStats) {
+func addGenerations(at int, a []nic.GenerationStats, from int, b []nic.GenerationStats) (first int,
+	sum []nic.GenerationStats,
+) {
 	switch {
 	case len(b) == 0:
 		return at, a

@@ -16,10 +16,14 @@ func TestIncarnationsKeepTheGenerationsThatNICsTellApart(t *testing.T) {
 	var retired host.Counters
 	const incarnations, apart = 50, 100
 	for i := range incarnations {
-		retired.Add(&host.Counters{FirstGeneration: i * apart, Generations: []nic.GenerationStats{{Injected: 1}, {Injected: 2, MostExtra: i}}})
+		retired.Add(&host.Counters{
+			FirstGeneration: i * apart,
+			Generations:     []nic.GenerationStats{{Injected: 1}, {Injected: 2, MostExtra: i}},
+		})
 	}
 	require.LessOrEqual(t, len(retired.Generations), nic.MaxGenerations)
-	require.Equal(t, (incarnations-1)*apart+2, retired.FirstGeneration+len(retired.Generations), "the latest is among them")
+	require.Equal(t, (incarnations-1)*apart+2, retired.FirstGeneration+len(retired.Generations),
+		"the latest is among them")
 	all := retired.OlderGenerations
 	for _, g := range retired.Generations {
 		all.Injected += g.Injected

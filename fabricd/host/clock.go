@@ -8,12 +8,12 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Clock is the time of a fabric that runs live: what passes by the machine's clock, times a factor. A
-// factor below 1 gives a machine more time for all that happens: a fabric then goes slower, and does
-// the same.
+// Clock is the time of a fabric that runs live: what passes by the machine's clock, times a factor.
+// A factor below 1 gives a machine more time for all that happens: a fabric then goes slower, and
+// does the same.
 //
-// Machines do not agree on the time of day, and their clocks drift, so the leader corrects hosts from
-// time to time. A clock never goes back.
+// Machines do not agree on the time of day, and their clocks drift, so the leader corrects hosts
+// from time to time. A clock never goes back.
 type Clock struct {
 	elapsed func() time.Duration // by the clock of this machine, since some moment
 	now     atomic.Pointer[course]
@@ -35,8 +35,8 @@ type course struct {
 // come later by it are not missed.
 const slower = 4
 
-// NewClock returns a clock that shows a time and goes with factor 1. Elapsed is what has passed by the
-// machine's clock; nil: by the process's.
+// NewClock returns a clock that shows a time and goes with factor 1. Elapsed is what has passed by
+// the machine's clock; nil: by the process's.
 func NewClock(began weft.Time, elapsed func() time.Duration) *Clock {
 	if elapsed == nil {
 		start := time.Now()

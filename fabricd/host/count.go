@@ -21,7 +21,8 @@ func (p *Local) Delivered() (n uint64) {
 	return n
 }
 
-// Drivers adds up what the drivers of all nodes have done, for callers that ask several times a second.
+// Drivers adds up what the drivers of all nodes have done, for callers that ask several times a
+// second.
 func (p *Local) Drivers() (sum switchd.Stats) {
 	for _, n := range p.nodes.switches {
 		sum = sum.Add(n.Stats())

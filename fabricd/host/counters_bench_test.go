@@ -19,7 +19,8 @@ import (
 func BenchmarkCounters(b *testing.B) {
 	n := uint64(1 << 40)
 	s := Counters{Answer: ledger.Answer{Counted: ledger.Counted{Counters: ledger.Counters{
-		Switches: switching.Stats{Received: n, Forwarded: n, Decisions: n}, NICs: nic.Stats{Injected: n, Delivered: n, Hops: 5 * n, Shortest: 5 * n},
+		Switches: switching.Stats{Received: n, Forwarded: n, Decisions: n},
+		NICs:     nic.Stats{Injected: n, Delivered: n, Hops: 5 * n, Shortest: 5 * n},
 	}}}, Up: make([]byte, 500)}
 	for i := range weft.SwitchID(1000) {
 		for port := range weft.PortID(4) {

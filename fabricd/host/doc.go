@@ -9,8 +9,8 @@
 //	counters  the leader asks for the host's counters, some times a second
 //	end       the leader, or the agent, ends it
 //
-// A host goes by a clock of its own (clock.go), with the time factor that the leader orders; the leader
-// corrects it.
+// A host goes by a clock of its own (clock.go), with the time factor that the leader orders; the
+// leader corrects it.
 //
 // A host adds up what concerns it alone: its nodes, and the links with both ends in it. Of links to
 // other hosts it tells the counters of its ends, and the leader compares both sides. It tells

@@ -50,13 +50,16 @@ type LocalConfig struct {
 	Runtime  Runtime
 	Watch    func(n weft.Node) switchd.Observer // hears what a node reports; called by several goroutines
 
-	Observed func() (all, unpublished uint64) // how many observations were made, and of these not told; nil: Watch hears all
-	Steer    func(by weft.Time)               // puts the clock right; nil: it is the leader's
-	Factor   func(factor float64)             // has the clock go with another factor; nil: it has none
-	Halt     func()                           // ends what drives the nodes, and returns when it has; nil: somebody else does
-	Latency  *hdrhistogram.Histogram          // see [NodeFactory]
-	Panicked func(switching.RoutePanic)       // the same
-	Progress func(made bool, done, total int) // hears of how many nodes there are cores, then of how many the links are open
+	// how many observations were made, and of these not told; nil: Watch hears all
+	Observed func() (all, unpublished uint64)
+	Steer    func(by weft.Time)   // puts the clock right; nil: it is the leader's
+	Factor   func(factor float64) // has the clock go with another factor; nil: it has none
+	// ends what drives the nodes, and returns when it has; nil: somebody else does
+	Halt     func()
+	Latency  *hdrhistogram.Histogram    // see [NodeFactory]
+	Panicked func(switching.RoutePanic) // the same
+	// hears of how many nodes there are cores, then of how many the links are open
+	Progress func(made bool, done, total int)
 }
 
 // Local is a host in this process: its nodes are driven, counted and ordered by calls. Its methods
@@ -142,7 +145,8 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 	}
 	factory := NodeFactory{
 		Graph: g, Firmware: cfg.Firmware, Switch: c.Switch, NIC: c.NIC, Liveness: c.Liveness, Seed: c.Seed, Epoch: c.Epoch,
-		Again: c.Again, Number: uint64(c.Again), Program: func(id weft.SwitchID) *Program { return p.programs[id] }, Latency: cfg.Latency,
+		Again: c.Again, Number: uint64(c.Again), Program: func(id weft.SwitchID) *Program { return p.programs[id] },
+		Latency:  cfg.Latency,
 		Panicked: cfg.Panicked,
 	}
 	if c.Placement.Shared {

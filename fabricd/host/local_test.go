@@ -72,7 +72,8 @@ func TestALocalHost(t *testing.T) {
 	for _, overtaken := range [][]host.Peer{known(100, peers...), known(50)} {
 		again, err := h.Counters(t.Context(), host.CountersRequest{Number: 7, Ends: true, Peers: overtaken})
 		require.NoError(t, err)
-		require.Equal(t, []uint64{0, 0, was.Wires}, []uint64{again.Sent, again.Received, again.Wires}, "a later question knew more")
+		require.Equal(t, []uint64{0, 0, was.Wires}, []uint64{again.Sent, again.Received, again.Wires},
+			"a later question knew more")
 	}
 	s, err = h.Counters(t.Context(), host.CountersRequest{Number: 8, Ends: true}) // as another host would
 	require.NoError(t, err)

@@ -260,9 +260,9 @@ func (p *Local) runs(n *node) bool {
 	return !p.moves.away[n.core.Place().Switch] && (signalled || n.core.Held() > 0)
 }
 
-// beginAgain has the links of a switch that has never left begin above an epoch. The leader took the
-// switch for lost, and the neighbours hear no epoch up to this one. The switch keeps its packets and
-// its signals.
+// beginAgain has the links of a switch that has never left begin above an epoch. The leader took
+// the switch for lost, and the neighbours hear no epoch up to this one. The switch keeps its
+// packets and its signals.
 func (p *Local) beginAgain(n *node, now weft.Time, above weft.Epoch, acts *weft.Actions) {
 	own := n.core.Leave(now, acts)
 	if err := n.core.Come(now, above, &own, acts); err != nil {

@@ -28,7 +28,9 @@ type NodeRuntimeConfig struct {
 	Seed        uint64      // of what impairments draw
 	Incarnation uint64      // of this host, which draws anew; 0 the first time
 	Interval    weft.Time   // between hellos; 0: there are none
-	NoSelfProbe bool        // it may send nothing on its shards but what is for its links, so it cannot measure what holds frames up
+	// it may send nothing on its shards but what is for its links, so it cannot measure what holds
+	// frames up
+	NoSelfProbe bool
 	Watch       func(n weft.Node) switchd.Observer
 	Progress    func(done, total int) // hears now and then of how many nodes the links are open; nil: nobody does
 }
@@ -47,8 +49,9 @@ type NodeRuntime struct {
 // NewNodeRuntime opens the links of the nodes. Nothing runs yet.
 func NewNodeRuntime(cfg NodeRuntimeConfig) (*NodeRuntime, error) {
 	m := &NodeRuntime{
-		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)), wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
-		own: make(map[weft.Node]bool, len(cfg.Nodes)),
+		cfg: cfg, drivers: make(map[weft.Node]*switchd.Driver, len(cfg.Nodes)),
+		wires: make(map[weft.Node][]switchd.Wire, len(cfg.Nodes)),
+		own:   make(map[weft.Node]bool, len(cfg.Nodes)),
 	}
 	for _, n := range cfg.Nodes {
 		m.own[n] = true
@@ -231,7 +234,10 @@ func (m *NodeRuntime) findPeers(exemptions []*stallExemption) {
 		e.selfProbe, e.own = m.selfProbe, m.cfg.Transport.Shard(g.Name(n))
 		for p := range e.ports {
 			if peer, _, ok := g.Peer(weft.End{Node: n, Port: weft.PortID(p)}); ok {
-				e.ports[p] = heldFor{linked: true, peer: m.drivers[peer.Node], port: peer.Port, shard: m.cfg.Transport.Shard(g.Name(peer.Node))}
+				e.ports[p] = heldFor{
+					linked: true, peer: m.drivers[peer.Node], port: peer.Port,
+					shard: m.cfg.Transport.Shard(g.Name(peer.Node)),
+				}
 			}
 		}
 	}

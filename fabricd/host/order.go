@@ -78,8 +78,9 @@ type ImpairOrder struct {
 // TrafficOrder sets the traffic of all NICs of the fabric; each host makes the sources of its own
 // NICs.
 type TrafficOrder struct {
-	Spec  string `json:"spec"`            // as nic.ParseTraffic reads it; "none" stops it
-	Draws []byte `json:"draws,omitempty"` // the state of the PCG that draws what the pattern leaves to chance, before it draws
+	Spec string `json:"spec"` // as nic.ParseTraffic reads it; "none" stops it
+	// the state of the PCG that draws what the pattern leaves to chance, before it draws
+	Draws []byte `json:"draws,omitempty"`
 	Trace []byte `json:"trace,omitempty"` // of a trace its file, compressed as [wire.Compress] does
 
 	Sources []nic.Source `json:"-" msgpack:"-"` // of all NICs, for a host that is reached by calls; nil: it makes them

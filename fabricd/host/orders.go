@@ -149,7 +149,8 @@ func (p *Local) sources(o *TrafficOrder) ([]nic.Source, error) {
 	}
 	c := &p.spec
 	return t.Sources(nic.Over{
-		NICs: len(p.graph.NICs), Rate: c.Link.Rate, PacketBytes: c.NIC.PacketBytes, TraceEvery: c.NIC.TraceEvery, Rand: rand.New(draws),
+		NICs: len(p.graph.NICs), Rate: c.Link.Rate, PacketBytes: c.NIC.PacketBytes, TraceEvery: c.NIC.TraceEvery,
+		Rand: rand.New(draws),
 		Find: p.graph.NICByName,
 	})
 }
@@ -265,7 +266,8 @@ func (p *Local) signal(o *Order, signals []int) {
 	}
 	whole := make([][]change, len(o.Restart))
 	for i, c := range list {
-		if at := slices.IndexFunc(o.Restart, func(id weft.SwitchID) bool { return id.Node() == p.nodes.ends[c.end].Node }); at >= 0 {
+		if at := slices.IndexFunc(o.Restart,
+			func(id weft.SwitchID) bool { return id.Node() == p.nodes.ends[c.end].Node }); at >= 0 {
 			whole[at] = append(whole[at], c)
 		} else {
 			p.setNodeSignals(list[i : i+1])

@@ -16,7 +16,8 @@ func Panicked(g *topology.Graph, routing string, p *switching.RoutePanic) string
 		p.Packet.Seq, nicName(g, p.Packet.Src), nicName(g, p.Packet.Dst), why, replay(g, routing, p))
 }
 
-// nicName is the name of a NIC, or its number where there is none: a packet from outside may name any.
+// nicName is the name of a NIC, or its number where there is none: a packet from outside may name
+// any.
 func nicName(g *topology.Graph, id weft.NICID) string {
 	if int(id) < len(g.NICs) {
 		return g.NICs[id].Name

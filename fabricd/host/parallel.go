@@ -56,7 +56,9 @@ const tellNodes = 64
 // MakeAll makes the cores of these switches and NICs in parallel. Each is the same as if it was
 // made alone. Several goroutines call Program. Progress, unless nil, hears how many cores there
 // are. Errors are those of [switching.New] and [nic.New].
-func (c *NodeFactory) MakeAll(switches []weft.SwitchID, nics []weft.NICID, progress func(done int)) ([]*switching.Switch, []*nic.NIC, error) {
+func (c *NodeFactory) MakeAll(switches []weft.SwitchID, nics []weft.NICID,
+	progress func(done int),
+) ([]*switching.Switch, []*nic.NIC, error) {
 	s, n := make([]*switching.Switch, len(switches)), make([]*nic.NIC, len(nics))
 	err := inParallel(len(s)+len(n), progress, func(i int) (err error) {
 		if i < len(s) {

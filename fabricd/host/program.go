@@ -58,8 +58,8 @@ func (p *Program) Now() *Loaded { return p.now.Load() }
 func (p *Program) Firmware() *switching.Firmware { return &p.Now().Firmware }
 
 // Patched is the result of a patch, or Now if the switch has that version already. Errors are those
-// of [switching.Firmware.Patched] and of make, which is asked for the other firmware where the patch
-// names one. The caller holds Loading.
+// of [switching.Firmware.Patched] and of make, which is asked for the other firmware where the
+// patch names one. The caller holds Loading.
 func (p *Program) Patched(place *weft.Place, vcs int, patch *tables.Patch, make Maker) (*Loaded, error) {
 	was := p.Now()
 	next := *was

@@ -69,19 +69,22 @@ type Counters struct {
 
 	Blocked uint64        `json:"blocked"` // packets inside switches that wait for room in an output queue
 	Drivers switchd.Stats `json:"drivers"`
-	Links   wire.Stats    `json:"links"`  // of this host; Add leaves it
-	Timers  weft.Time     `json:"timers"` // the longest that a running timer keeps a register, or an end waits; 0: none does
+	Links   wire.Stats    `json:"links"` // of this host; Add leaves it
+	// the longest that a running timer keeps a register, or an end waits; 0: none does
+	Timers weft.Time `json:"timers"`
 
 	// Up has a bit for each end of the host, in the order of [Placement.Ends]: set if the end sees
 	// its link up.
 	Up       []byte `json:"up,omitempty"`
 	HeldDown []End  `json:"held_down,omitempty"` // ends that damping keeps down
 
-	FirstGeneration  int                   `json:"first_generation,omitempty"` // of Generations
-	Generations      []nic.GenerationStats `json:"generations,omitempty"`      // of all NICs together; of each NIC at most nic.MaxGenerations
+	FirstGeneration int `json:"first_generation,omitempty"` // of Generations
+	// of all NICs together; of each NIC at most nic.MaxGenerations
+	Generations      []nic.GenerationStats `json:"generations,omitempty"`
 	OlderGenerations nic.GenerationStats   `json:"older_generations,omitzero"` // all before
-	Latency          []byte                `json:"latency,omitempty"`          // of all NICs together: a histogram in nanoseconds, see [DecodeLatency]
-	Applied          *Applied              `json:"applied,omitempty"`          // what was done to the host
+	// of all NICs together: a histogram in nanoseconds, see [DecodeLatency]
+	Latency []byte   `json:"latency,omitempty"`
+	Applied *Applied `json:"applied,omitempty"` // what was done to the host
 }
 
 // End is an end of a link, as it travels.
@@ -99,10 +102,11 @@ type LinkDirection struct {
 
 // Applied is the lasting effect of all orders, for a leader that did not give them.
 type Applied struct {
-	Signals    []byte          `json:"signals"` // which ends have signal: bits as in Counters.Up
-	Cut        []LinkDirection `json:"cut,omitempty"`
-	Impaired   []ImpairOrder   `json:"impaired,omitempty"`
-	Versions   []uint64        `json:"versions,omitempty"` // of tables, per switch of the host in its order; nil: none has tables
+	Signals  []byte          `json:"signals"` // which ends have signal: bits as in Counters.Up
+	Cut      []LinkDirection `json:"cut,omitempty"`
+	Impaired []ImpairOrder   `json:"impaired,omitempty"`
+	// of tables, per switch of the host in its order; nil: none has tables
+	Versions   []uint64        `json:"versions,omitempty"`
 	Traffic    TrafficOrder    `json:"traffic"`
 	Generation uint16          `json:"generation"`
 	Hold       bool            `json:"hold,omitempty"`

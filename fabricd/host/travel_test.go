@@ -39,7 +39,8 @@ func TestNoInterfaceAndNoFunctionIsSent(t *testing.T) {
 		Written reflectedByItself
 		why     error
 	}
-	require.Equal(t, []string{"order.inner.Do: func()", "order.Made.To: nic.Destinations", "order.Firm: weft.Core"}, unsendable(reflect.TypeFor[order]()))
+	require.Equal(t, []string{"order.inner.Do: func()", "order.Made.To: nic.Destinations", "order.Firm: weft.Core"},
+		unsendable(reflect.TypeFor[order]()))
 	_ = order{}.why
 }
 

@@ -180,8 +180,8 @@ func TestPortStatesGoDownInitArmedActive(t *testing.T) {
 	require.Equal(t, Init, s.port(r).info.state())
 }
 
-// A switch says that a port has changed its state where its link went down or came up, and not where a
-// manager has changed it: OpenSM would sweep for what it did itself.
+// A switch says that a port has changed its state where its link went down or came up, and not
+// where a manager has changed it: OpenSM would sweep for what it did itself.
 func TestASwitchReportsWhatLinksDo(t *testing.T) {
 	s := ring(t)
 	sm, _ := s.Find("")

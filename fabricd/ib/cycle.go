@@ -5,8 +5,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/layered"
 )
 
-// Dependencies is which channels between switches packets of NICs can hold while they wait for which
-// others, by the tables that a manager has written, and the levels that NICs know. A layer is a lane.
+// Dependencies is which channels between switches packets of NICs can hold while they wait for
+// which others, by the tables that a manager has written, and the levels that NICs know. A layer is
+// a lane.
 func (s *Subnet) Dependencies() *layered.Dependencies {
 	f := follower{Subnet: s, Dependencies: layered.NewDependencies(s.graph, s.cfg.VLs)}
 	f.seen = make([]int, f.Channels.Len()*s.cfg.VLs)
@@ -30,8 +31,8 @@ type follower struct {
 	walk int
 }
 
-// to follows what NICs send to a LID of another. Where all paths have one level, NICs of one switch are
-// taken to be alike.
+// to follows what NICs send to a LID of another. Where all paths have one level, NICs of one switch
+// are taken to be alike.
 func (f *follower) to(dst weft.NICID, base, offset int) {
 	begin := f.walk + 1 // a walk for each level
 	f.walk += 16

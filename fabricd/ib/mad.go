@@ -120,7 +120,8 @@ func (m *MAD) answer(s Status) {
 	binary.BigEndian.PutUint16(m[4:], uint16(s))
 }
 
-// bits reads width bits, at most 8 and of one byte, that begin so many bits before the end of byte at.
+// bits reads width bits, at most 8 and of one byte, that begin so many bits before the end of byte
+// at.
 func bits(b []byte, at, shift, width int) uint8 { return b[at] >> shift & (1<<width - 1) }
 
 // putBits writes them.

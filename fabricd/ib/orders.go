@@ -132,8 +132,8 @@ func (s *Subnet) Dead() (list []weft.LinkID) {
 	return list
 }
 
-// Leads reports whether every switch with a link has an entry for every NIC that has a LID, to a port
-// that packets leave by.
+// Leads reports whether every switch with a link has an entry for every NIC that has a LID, to a
+// port that packets leave by.
 func (s *Subnet) Leads() bool {
 	for i := range s.graph.Switches {
 		n := s.switchNode(weft.SwitchID(i))
@@ -204,9 +204,9 @@ func (s *Subnet) Request(sm PortRef, o Order) (*Datagram, bool) {
 	return d, ok
 }
 
-// AnswerPath answers a request for a path record as the administrator of a subnet whose NICs send by
-// the level that they know of, or by level 0 if known is false. Any other request is answered as one
-// that is not supported.
+// AnswerPath answers a request for a path record as the administrator of a subnet whose NICs send
+// by the level that they know of, or by level 0 if known is false. Any other request is answered as
+// one that is not supported.
 func (s *Subnet) AnswerPath(m *MAD, known bool) {
 	if m.Method() != MethodGet || m.Attribute() != AttrPathRecord {
 		m.answer(StatusUnsupported)
@@ -240,7 +240,8 @@ func (s *Subnet) AnswerPath(m *MAD, known bool) {
 
 const statusNoRecords Status = 3 << 8 // of the administrator
 
-// nicOf is the NIC that has a LID, and which of its own it is; or that has a GID, where that is given.
+// nicOf is the NIC that has a LID, and which of its own it is; or that has a GID, where that is
+// given.
 func (s *Subnet) nicOf(gid []byte, lid int, byGID bool) (id weft.NICID, offset int, ok bool) {
 	guid := topology.GUID(binary.BigEndian.Uint64(gid[8:]))
 	for i := range s.graph.NICs {

@@ -27,7 +27,8 @@ func (c *Counters) add(b Counters) {
 	c.Downed, c.Errors = c.Downed+b.Downed, c.Errors+b.Errors
 }
 
-// traffic are the counters of data as both attributes have them, in that order: bytes in units of four.
+// traffic are the counters of data as both attributes have them, in that order: bytes in units of
+// four.
 func (c Counters) traffic() []uint64 {
 	return []uint64{c.SentBytes / 4, c.ReceivedBytes / 4, c.SentPackets, c.ReceivedPackets}
 }
@@ -113,8 +114,8 @@ func (s *Subnet) count(b []byte, set, extended bool, ports []PortRef, values []C
 	}
 }
 
-// clear makes the selected counters begin at what is counted now. Bits of the selection are those of
-// tables 248 and 251.
+// clear makes the selected counters begin at what is counted now. Bits of the selection are those
+// of tables 248 and 251.
 func (p *port) clear(now Counters, selected uint16, more uint8, extended bool) {
 	base := &p.baseline
 	at := func(bit int, counter *uint64, v uint64) {

@@ -154,8 +154,8 @@ const (
 	EffectRestore                       // it was enabled again, and so is the one at the other end
 )
 
-// SetLink tells the subnet that a link has signal at both ends, or not. Ports that lose it are down,
-// and those that get it begin at Init.
+// SetLink tells the subnet that a link has signal at both ends, or not. Ports that lose it are
+// down, and those that get it begin at Init.
 func (s *Subnet) SetLink(id weft.LinkID, up bool) (out []Effect) {
 	l := &s.graph.Links[id]
 	for _, e := range [2]weft.End{l.A, l.B} {
@@ -231,7 +231,8 @@ func (s *Subnet) carriesData(r PortRef) bool {
 	return p.linked && p.up && p.info.state() == Active && s.port(p.peer).info.state() == Active
 }
 
-// setPortInfo writes what a manager may write of a port. A status other than OK: nothing was written.
+// setPortInfo writes what a manager may write of a port. A status other than OK: nothing was
+// written.
 func (s *Subnet) setPortInfo(r PortRef, b []byte, out []Effect) (Status, []Effect) {
 	p := s.port(r)
 	own := s.nodes[r.Node].kind != typeSwitch || r.Port == 0 // it has the LID

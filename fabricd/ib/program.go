@@ -10,10 +10,10 @@ import (
 // Program is all that a switch forwards by, and its NICs send by, as a manager has written it: the
 // whole program of that version.
 //
-// An address of a NIC is a LID of its and a service level: path o*levels+i is LID base+o in the i-th
-// level that is in use. So the tables of a switch are over LID and level, and by in port where the
-// lanes are; the lane that a packet came in does not matter, as in InfiniBand. What leads to a port
-// that is not active, here or at the other end, has no entry.
+// An address of a NIC is a LID of its and a service level: path o*levels+i is LID base+o in the
+// i-th level that is in use. So the tables of a switch are over LID and level, and by in port where
+// the lanes are; the lane that a packet came in does not matter, as in InfiniBand. What leads to a
+// port that is not active, here or at the other end, has no entry.
 func (s *Subnet) Program(id weft.SwitchID, version uint64) *tables.Patch {
 	b := program{Subnet: s, n: s.switchNode(id), levels: s.paths.levels(), rows: map[rowKey]int{}}
 	b.patch = &tables.Patch{

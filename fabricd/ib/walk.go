@@ -36,8 +36,8 @@ const maxHops = weft.MaxHops
 // directed reports whether ports are its route, and not a LID.
 func (d *Datagram) directed() bool { return d.Class() == ClassSubnetDirected }
 
-// TurnBack sends a datagram, which is the answer to itself by now, back from where it was delivered,
-// as the port there.
+// TurnBack sends a datagram, which is the answer to itself by now, back from where it was
+// delivered, as the port there.
 func (s *Subnet) TurnBack(d *Datagram) {
 	d.FromQP, d.ToQP, d.hops, d.entered = d.ToQP, d.FromQP, 0, false
 	if d.directed() {

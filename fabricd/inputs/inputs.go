@@ -1,5 +1,6 @@
-// Package inputs notes which files a process has read as its input: topologies, modules, experiments,
-// scenarios, traces, sets. A computation that is given to other machines takes them along.
+// Package inputs notes which files a process has read as its input: topologies, modules,
+// experiments, scenarios, traces, sets. A computation that is given to other machines takes them
+// along.
 package inputs
 
 import (

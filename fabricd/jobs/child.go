@@ -25,8 +25,8 @@ const PieceCommand = "work-piece"
 // StandInFlag is the flag of fabricd job results that has it hand out pieces and no more.
 const StandInFlag = "stand-in"
 
-// tailBytes is how much of what a child has printed last is told when it dies; memoryEvery is how often
-// its memory is looked at. Chosen by us.
+// tailBytes is how much of what a child has printed last is told when it dies; memoryEvery is how
+// often its memory is looked at. Chosen by us.
 const (
 	tailBytes   = 2048
 	memoryEvery = 200 * time.Millisecond
@@ -51,7 +51,8 @@ type child struct {
 	err    error         // of its end; read after that
 }
 
-// startChild starts a child for an order whose command runs in dir, below folder, which is the child's.
+// startChild starts a child for an order whose command runs in dir, below folder, which is the
+// child's.
 func startChild(o *Order, dir, folder string, limits Limits, cores int) (*child, error) {
 	c := &child{folder: folder, errs: &tail{}, died: make(chan struct{})}
 	var err error

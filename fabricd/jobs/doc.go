@@ -1,5 +1,6 @@
-// Package jobs runs package work's jobs on many machines. An [Order] is a command line with the files
-// that it reads; the broker keeps it, the queue of its pieces and their results. What does the rest:
+// Package jobs runs package work's jobs on many machines. An [Order] is a command line with the
+// files that it reads; the broker keeps it, the queue of its pieces and their results. What does
+// the rest:
 //
 //	Engine  gives an order, hands out pieces and merges results: for whoever gave the order, for
 //	        anybody who wants its results, and for a worker that stands in for who has gone
@@ -7,8 +8,8 @@
 //	child   a process of the same program that runs the order's command in a folder with its
 //	        files, and answers with the results of single pieces
 //
-// A piece's result is written once, under its key. Nothing that a process keeps to itself is needed to
-// go on: any number of engines may look at an order at once, come and go.
+// A piece's result is written once, under its key. Nothing that a process keeps to itself is needed
+// to go on: any number of engines may look at an order at once, come and go.
 //
 // Keys on the broker, of an order ID:
 //

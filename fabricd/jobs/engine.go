@@ -213,8 +213,8 @@ func (r *run) stuck() error {
 	return errors.Join(errs...)
 }
 
-// offer has the pieces offered that are to come, when nobody has any: they are new, or who offered them
-// has gone before all were.
+// offer has the pieces offered that are to come, when nobody has any: they are new, or who offered
+// them has gone before all were.
 func (r *run) offer(ctx context.Context) error {
 	q, err := r.Jobs.Queue(ctx, r.Order.ID)
 	if err != nil {
@@ -270,8 +270,8 @@ func offer(ctx context.Context, j *bus.Jobs, order string, b Batch) error {
 // ErrCancelled means that somebody has ended the order.
 var ErrCancelled = errors.New("the job was cancelled")
 
-// lead says that somebody hands out the pieces. When the broker does not take it a worker stands in,
-// which does no harm.
+// lead says that somebody hands out the pieces. When the broker does not take it a worker stands
+// in, which does no harm.
 func (e *Engine) lead(ctx context.Context) error {
 	if time.Since(e.led) < leadEvery {
 		return nil
@@ -284,8 +284,8 @@ func (e *Engine) lead(ctx context.Context) error {
 	return nil
 }
 
-// Give gives an order, with its files. One that is there already is taken as it is; one that has failed
-// goes on.
+// Give gives an order, with its files. One that is there already is taken as it is; one that has
+// failed goes on.
 func Give(ctx context.Context, j *bus.Jobs, o *Order, data map[string][]byte) (already bool, err error) {
 	for hash, file := range data {
 		if err := j.PutFile(ctx, hash, file); err != nil {

@@ -90,9 +90,9 @@ const (
 // idPattern is what the name of an order is.
 var idPattern = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
-// Version is what must be the same of two programs whose results count as one program's: the commit,
-// of a program that was built from one as it stands, or the program itself; the compiler; and what
-// machine it is for, because of floating-point numbers.
+// Version is what must be the same of two programs whose results count as one program's: the
+// commit, of a program that was built from one as it stands, or the program itself; the compiler;
+// and what machine it is for, because of floating-point numbers.
 var Version = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -120,8 +120,8 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// NewOrder makes the order of a command line, given in this folder, that reads files with these absolute
-// paths. data are the files, by hash.
+// NewOrder makes the order of a command line, given in this folder, that reads files with these
+// absolute paths. data are the files, by hash.
 func NewOrder(args, used []string, version string) (o *Order, data map[string][]byte, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -260,7 +260,8 @@ func put(ctx context.Context, j *bus.Jobs, key string, v any) error {
 	return j.Put(ctx, key, data)
 }
 
-// Unpack writes the files of an order into a folder, and returns the folder in which its command runs.
+// Unpack writes the files of an order into a folder, and returns the folder in which its command
+// runs.
 func Unpack(ctx context.Context, j *bus.Jobs, o *Order, into string) (dir string, err error) {
 	for _, f := range o.Files {
 		data, err := j.File(ctx, f.Hash)
@@ -307,8 +308,8 @@ func Cancel(ctx context.Context, j *bus.Jobs, o *Order) error {
 	return err
 }
 
-// silent is after which time a worker counts as gone, and forgotten that after which nobody knows it any
-// more. Chosen by us.
+// silent is after which time a worker counts as gone, and forgotten that after which nobody knows
+// it any more. Chosen by us.
 const (
 	silent    = 15 * time.Second
 	forgotten = 24 * time.Hour

@@ -20,7 +20,8 @@ type result struct {
 	File   string `json:"file,omitempty"` // that holds it, where it is too large for a key
 }
 
-// ErrDiffers means that a piece that was done twice has two results, so that the order shows nothing.
+// ErrDiffers means that a piece that was done twice has two results, so that the order shows
+// nothing.
 var ErrDiffers = errors.New("it was done twice, with different results")
 
 // keep writes a result. Who comes second compares; twice says that it did.

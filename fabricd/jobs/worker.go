@@ -187,8 +187,8 @@ func (s *serving) tell(ctx context.Context) error {
 
 func (s *serving) shareKey() string { return "at." + s.ID + ".host." + s.w.Name }
 
-// standIn hands out the pieces of an order whose leader has gone, in a process that runs its command.
-// When several workers do so at once that costs no more than the reading of results.
+// standIn hands out the pieces of an order whose leader has gone, in a process that runs its
+// command. When several workers do so at once that costs no more than the reading of results.
 func (s *serving) standIn(ctx context.Context, wg *sync.WaitGroup) error {
 	_, revision, err := s.w.Jobs.Get(ctx, "at."+s.ID+".lead")
 	if err != nil && !errors.Is(err, reply.ErrNoKey) {
@@ -323,8 +323,8 @@ func (s *serving) seconds() float64 {
 	return s.rate.Seconds()
 }
 
-// again makes of a batch that was given out before what is to be done of it: nothing where it offers its
-// pieces one by one, so that it is found out which of them ends workers.
+// again makes of a batch that was given out before what is to be done of it: nothing where it
+// offers its pieces one by one, so that it is found out which of them ends workers.
 func (l *slot) again(s *serving, b *Batch, times int) error {
 	var left []Given
 	for _, g := range b.Pieces {
@@ -415,8 +415,8 @@ func (l *slot) share(s *serving, b *Batch) error {
 	return nil
 }
 
-// piece computes one piece and keeps its result. A piece that ends its child is tried again later, by
-// whoever is given it.
+// piece computes one piece and keeps its result. A piece that ends its child is tried again later,
+// by whoever is given it.
 func (l *slot) piece(s *serving, g Given, at Place) error {
 	if err := l.ready(s, at.Ends); err != nil {
 		return err

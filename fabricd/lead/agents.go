@@ -56,7 +56,11 @@ func (p *process) onAgents(ctx context.Context) (*onAgents, error) {
 	if c.store, err = cluster.OpenStore(ctx, p.Name, at, false); err != nil {
 		return nil, err
 	}
-	if c.hosts, err = bus.Dial(bus.ClientConfig{Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "up", Build: p.Build}); err != nil {
+	if c.hosts,
+		err = bus.Dial(bus.ClientConfig{
+		Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "up",
+		Build: p.Build,
+	}); err != nil {
 		c.store.Store.Close()
 		return nil, err
 	}
@@ -213,7 +217,9 @@ func outcome(err error, fresh, interrupted bool) (over bool, _ error) {
 }
 
 // leadHosts opens what a leader needs, and leads.
-func (c *onAgents) leadHosts(ctx context.Context, o fabric.Options, where *placement.Placement, lost <-chan struct{}) error {
+func (c *onAgents) leadHosts(ctx context.Context, o fabric.Options, where *placement.Placement,
+	lost <-chan struct{},
+) error {
 	places, err := fabric.Placements(o.Topology, o.Hosts, 1)
 	if err != nil {
 		return err
@@ -250,7 +256,9 @@ func (c *onAgents) leadHosts(ctx context.Context, o fabric.Options, where *place
 
 // settle finds the fabric that is written down, or places a new one and writes it down. No
 // placement and no error: it was ended meanwhile.
-func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, where *placement.Placement, fresh bool, err error) {
+func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, where *placement.Placement, fresh bool,
+	err error,
+) {
 	want, there, err := c.store.Desired(ctx)
 	switch {
 	case err != nil:
@@ -270,7 +278,9 @@ func (c *onAgents) settle(ctx context.Context, term uint64) (o fabric.Options, w
 }
 
 // found is the fabric as it was written down.
-func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Options, where *placement.Placement, err error) {
+func (c *onAgents) found(ctx context.Context, want cluster.Desired) (o fabric.Options, where *placement.Placement,
+	err error,
+) {
 	s, err := c.fits(want)
 	if err != nil {
 		return o, nil, err
@@ -326,7 +336,10 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 	if err != nil {
 		return nil, err
 	}
-	want := cluster.Desired{Version: c.Build, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec, Settings: settings}
+	want := cluster.Desired{
+		Version: c.Build, Created: time.Now().UTC(), Topology: packed, Spec: g.Spec,
+		Settings: settings,
+	}
 	if _, want.File, err = subnet.Pin(c.Settings.Routing); err != nil {
 		return nil, err
 	}
@@ -335,7 +348,8 @@ func (c *onAgents) place(ctx context.Context, g *topology.Graph, term uint64) (*
 		return nil, err
 	}
 	if n := c.store.Store.Copies(); n == 1 && len(where.Hosts) > 1 {
-		c.Note("one server alone keeps the state of this fabric: it goes on without that server, but nobody can lead it anew; a cluster of three keeps it on three")
+		c.Note("one server alone keeps the state of this fabric: it goes on without that server, but nobody can lead it " +
+			"anew; a cluster of three keeps it on three")
 	}
 	return where, nil
 }
@@ -350,7 +364,8 @@ func (c *onAgents) hostsOn(g *topology.Graph, where *placement.Placement, term u
 }
 
 // counting counts the hosts that are hosted, each once.
-func (c *onAgents) counting(take func(context.Context, string, host.Spec) error, total int) func(context.Context, string, host.Spec) error {
+func (c *onAgents) counting(take func(context.Context, string, host.Spec) error, total int) func(context.Context,
+	string, host.Spec) error {
 	c.Progress(fabric.StageHosts, 0, total)
 	var mu sync.Mutex
 	done := map[string]bool{}

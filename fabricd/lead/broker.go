@@ -35,11 +35,19 @@ func (c BrokerConfig) Open(note func(string)) (b *Broker, err error) {
 		note(text)
 	}
 	if c.Server.URL == "" {
-		if b.Embedded, err = bus.StartBroker(bus.BrokerConfig{Fabric: c.Name, Listen: c.Listen, NoListen: c.Listen == "", StoreDir: c.Keeps, Log: c.Log}); err != nil {
+		if b.Embedded,
+			err = bus.StartBroker(bus.BrokerConfig{
+			Fabric: c.Name, Listen: c.Listen, NoListen: c.Listen == "", StoreDir: c.Keeps,
+			Log: c.Log,
+		}); err != nil {
 			return nil, err
 		}
 	}
-	b.Transport, err = bus.NewNATS(bus.NATSConfig{Fabric: c.Name, Broker: b.Embedded, URL: c.Server.URL, Credentials: c.Server.Credentials, Layout: c.Layout})
+	b.Transport,
+		err = bus.NewNATS(bus.NATSConfig{
+		Fabric: c.Name, Broker: b.Embedded, URL: c.Server.URL,
+		Credentials: c.Server.Credentials, Layout: c.Layout,
+	})
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}

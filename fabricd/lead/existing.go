@@ -36,7 +36,8 @@ func (c *onAgents) fits(want cluster.Desired) (s settings.Settings, err error) {
 		return s, err
 	}
 	if c.named != "" && c.named != want.Spec {
-		return s, fmt.Errorf("fabric %s runs on agents already, and is %s: leave --topology away to lead it, end it with fabricd down, or choose another --fabric",
+		return s, fmt.Errorf("fabric %s runs on agents already, and is %s: leave --topology away to lead it, end it with "+
+			"fabricd down, or choose another --fabric",
 			c.Name, want.Spec)
 	}
 	if err := json.Unmarshal(want.Settings, &s); err != nil {

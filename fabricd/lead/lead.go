@@ -1,7 +1,7 @@
-// Package lead starts and resumes the leader of a live fabric, with all that is beside it: the claim
-// of its name, the broker or the connections to one, its hosts, its entry in the registry, the API,
-// the page and the subnet manager. fabricd up is this package with flags and text around it; a Go
-// program or a test has the same without a command.
+// Package lead starts and resumes the leader of a live fabric, with all that is beside it: the
+// claim of its name, the broker or the connections to one, its hosts, its entry in the registry,
+// the API, the page and the subnet manager. fabricd up is this package with flags and text around
+// it; a Go program or a test has the same without a command.
 package lead
 
 import (

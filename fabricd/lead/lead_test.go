@@ -100,7 +100,8 @@ func agent(t *testing.T, url string, build bus.Build) {
 func TestWhatOneLeaderLeavesOnAgentsAnotherResumes(t *testing.T) {
 	testenv.Raced(t)
 	ownRegistry(t)
-	at := bus.Resolved{URL: natstest.Start(t, natstest.Newest, fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL}
+	at := bus.Resolved{URL: natstest.Start(t, natstest.Newest,
+		fmt.Sprintf("jetstream { store_dir: %q }", t.TempDir())).URL}
 	build := bus.Build{Protocol: bus.Protocol, Revision: "test"}
 	agent(t, at.URL, build)
 	c := lead.Config{

@@ -50,8 +50,9 @@ func (p *process) optionsOn(ctx context.Context, g *topology.Graph) (fabric.Opti
 		return made.Options, &MistakesError{wrong}
 	}
 	if made.OpenSM {
-		return made.Options, errors.New("manager.method opensm is for fabricd run: leave manager out, launch the fabric with --ib, " +
-			"and start fabricd ib -- opensm beside it")
+		return made.Options,
+			errors.New("manager.method opensm is for fabricd run: leave manager out, launch the fabric with --ib, " +
+				"and start fabricd ib -- opensm beside it")
 	}
 	if s.Manager.Method != manage.Auto && made.Manager.On() {
 		if _, err := manage.New(ctx, g, made.Routing, made.Manager, made.Options.Switch.VCs); err != nil {

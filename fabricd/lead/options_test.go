@@ -12,10 +12,12 @@ import (
 )
 
 func TestHellosDampingAndRequeueAreThoseOfTheSettings(t *testing.T) {
-	p := newProcess(Config{Settings: settings.Settings{Topology: "kary-ntree:2,2", Routing: "updown", Traffic: "none"}}, nil)
+	p := newProcess(Config{Settings: settings.Settings{Topology: "kary-ntree:2,2", Routing: "updown", Traffic: "none"}},
+		nil)
 	o, err := p.options(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, link.Liveness{Multiplier: fabric.DefaultMultiplier}, o.Liveness.Detector(), "the fabric chooses by its size")
+	require.Equal(t, link.Liveness{Multiplier: fabric.DefaultMultiplier}, o.Liveness.Detector(),
+		"the fabric chooses by its size")
 	require.False(t, o.Liveness.Interval.Off() || o.Switch.Requeue)
 
 	p.Settings.Liveness = settings.Liveness{Interval: "7ms", Multiplier: 5, Damping: settings.Damping{HalfLife: "1s"}}

@@ -100,7 +100,8 @@ func (p page) warn(note func(string)) {
 	case p.web.Encrypted():
 		note("the page can be reached from other machines: to look, too, needs a token")
 	default:
-		note("the page can be reached from other machines: to look, too, needs a token, but what is sent, the token too, is not encrypted: give --page-cert and --page-key")
+		note("the page can be reached from other machines: to look, too, needs a token, but what is sent, the token too, " +
+			"is not encrypted: give --page-cert and --page-key")
 	}
 }
 

@@ -25,8 +25,9 @@ import (
 // term is a fabric that this process leads: it runs it, or leads its hosts on agents.
 type term struct {
 	*process
-	broker   *Broker
-	claim    *registry.Claim      // nil: another process here has the name, and linkmon finds the fabric at the server only
+	broker *Broker
+	// nil: another process here has the name, and linkmon finds the fabric at the server only
+	claim    *registry.Claim
 	placed   *placement.Placement // nil: all of it runs here
 	lost     <-chan struct{}      // closed when another process leads; nil: none can
 	began    time.Time            // the fabric, not this leader; zero: now
@@ -76,7 +77,10 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 	if !r.began.IsZero() {
 		instance = r.began
 	}
-	here := manager.Local{Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.Settings.Routing, VCs: o.Switch.VCs}
+	here := manager.Local{
+		Fabric: f, Instance: instance.Format(time.RFC3339Nano), Routing: r.Settings.Routing,
+		VCs: o.Switch.VCs,
+	}
 	if err := remoteManager.Serve(control, here); err != nil {
 		return err
 	}
@@ -155,9 +159,13 @@ func (r term) run(ctx context.Context, o fabric.Options) (err error) {
 		serving.Go(func() { management.Run(serve) })
 	}
 	if r.Settings.Manager.Method != manage.None {
-		to := bus.ClientConfig{Fabric: r.Name, URL: r.broker.URL(), Credentials: r.broker.Credentials(bus.RoleManager), Program: "manager"}
+		to := bus.ClientConfig{
+			Fabric: r.Name, URL: r.broker.URL(), Credentials: r.broker.Credentials(bus.RoleManager),
+			Program: "manager",
+		}
 		serving.Go(func() {
-			if err := remoteManager.Manage(leading, to, r.Settings.Manager.Method, r.Log, r.Note, func(manager.Note) {}); err != nil {
+			if err := remoteManager.Manage(leading, to, r.Settings.Manager.Method, r.Log, r.Note,
+				func(manager.Note) {}); err != nil {
 				r.Note("subnet manager: " + err.Error())
 			}
 		})
@@ -208,8 +216,8 @@ func (r term) follow(ctx context.Context, f *fabric.Fabric) {
 	}
 }
 
-// DrainTime is how long packets in flight are waited for at the end, by the clock of the fabric, unless
-// told otherwise.
+// DrainTime is how long packets in flight are waited for at the end, by the clock of the fabric,
+// unless told otherwise.
 const DrainTime = 10 * time.Second
 
 // drained is what drain needs of a fabric.

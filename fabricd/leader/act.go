@@ -19,7 +19,8 @@ const (
 // is told; ends are told before any repair is awaited.
 func (s *State) act(a *action) int {
 	s.do(Checkpoint{})
-	a.cut = slices.DeleteFunc(a.cut, func(d Direction) bool { return slices.Contains(a.restored, d) && !s.IsCut(d.Link, d.side()) })
+	a.cut = slices.DeleteFunc(a.cut,
+		func(d Direction) bool { return slices.Contains(a.restored, d) && !s.IsCut(d.Link, d.side()) })
 	if len(a.cut) > 0 {
 		s.do(Cut{a.cut})
 	}

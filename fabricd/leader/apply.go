@@ -126,7 +126,8 @@ func (s *State) checkImpairment(before, now fault.Impairment) error {
 	}
 	packet := weft.Time(float64(s.cfg.PacketBytes) / now.Rate * float64(weft.Second))
 	if detect := s.cfg.Detection; now.Rate > 0 && detect > 0 && packet > detect/2 {
-		return fmt.Errorf("a packet of %d bytes would take %v, too long beside the %v after which a neighbour counts as dead: give a higher rate",
+		return fmt.Errorf("a packet of %d bytes would take %v, too long beside the %v after which a neighbour counts as "+
+			"dead: give a higher rate",
 			s.cfg.PacketBytes, packet, detect)
 	}
 	return nil
@@ -146,7 +147,8 @@ func (s *State) linkOf(spec fault.Spec) (id weft.LinkID, dirs [2]bool, err error
 		return 0, both, err
 	}
 	first := g.Name(found.A.Node)
-	reversed := spec.A != found.Name && spec.A != first && !strings.HasPrefix(spec.A, first+"-") && !strings.HasPrefix(spec.A, first+":")
+	reversed := spec.A != found.Name && spec.A != first && !strings.HasPrefix(spec.A, first+"-") &&
+		!strings.HasPrefix(spec.A, first+":")
 	return found.ID, directions(spec.Direction, reversed), nil
 }
 
@@ -461,7 +463,8 @@ func (s *State) Outcomes(id int) []Outcome {
 	out := make([]Outcome, len(a.steps))
 	for i := range a.steps {
 		st := &a.steps[i]
-		o := Outcome{Do: st.spec.Do, Target: s.target(st), Changed: st.changed, Fresh: st.changed, Healed: st.healed, Note: st.note}
+		o := Outcome{Do: st.spec.Do, Target: s.target(st), Changed: st.changed, Fresh: st.changed}
+		o.Healed, o.Note = st.healed, st.note
 		if st.report != nil {
 			o.Fault = new(st.report.Clone())
 		}

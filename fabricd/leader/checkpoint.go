@@ -24,14 +24,15 @@ type FaultCheckpoint struct {
 
 // IncidentCheckpoint is a report with what it takes to go on with it.
 type IncidentCheckpoint struct {
-	Report              fault.Report  `json:"report"`
-	Began               weft.Time     `json:"began"`
-	Closes              weft.Time     `json:"closes"`
-	DegradationMeasured bool          `json:"dipped,omitempty"`
-	DetectedByAll       bool          `json:"seen,omitempty"`
-	FirstGeneration     uint16        `json:"first_era"`
-	Links               []weft.LinkID `json:"links,omitempty"` // but for those of a host, whose name is the report's target
-	Switch              string        `json:"switch,omitempty"`
+	Report              fault.Report `json:"report"`
+	Began               weft.Time    `json:"began"`
+	Closes              weft.Time    `json:"closes"`
+	DegradationMeasured bool         `json:"dipped,omitempty"`
+	DetectedByAll       bool         `json:"seen,omitempty"`
+	FirstGeneration     uint16       `json:"first_era"`
+	// but for those of a host, whose name is the report's target
+	Links  []weft.LinkID `json:"links,omitempty"`
+	Switch string        `json:"switch,omitempty"`
 }
 
 // maxEnds bounds the ends that a report of a checkpoint names. Chosen by us.
@@ -154,7 +155,8 @@ func (s *State) restoreIncident(k IncidentCheckpoint) error {
 	if !k.DegradationMeasured {
 		n.Report.Degradation = fault.Degradation{} // of a throughput that nobody sampled while there was no leader
 	}
-	if i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Name == k.Report.Target }); i >= 0 && k.Report.Kind == fault.KindHost {
+	if i := slices.IndexFunc(s.Hosts, func(h Host) bool { return h.Name == k.Report.Target }); i >= 0 &&
+		k.Report.Kind == fault.KindHost {
 		n.Links = s.Hosts[i].links()
 	}
 	for _, id := range k.Links {

@@ -43,7 +43,10 @@ func (s *State) reportFound() {
 
 // reportOfIncident says what an incident is that the ledger has begun.
 func (s *State) reportOfIncident(in *ledger.Incident) fault.Report {
-	r := fault.Report{ID: in.ID, Kind: fault.KindHost, Target: in.Target, Note: "the leader before has not written it down"}
+	r := fault.Report{
+		ID: in.ID, Kind: fault.KindHost, Target: in.Target,
+		Note: "the leader before has not written it down",
+	}
 	h, process := s.Host(in.Host), int(in.Host)-int(s.cfg.Processes)
 	switch {
 	case in.Kind != ledger.KindHost:

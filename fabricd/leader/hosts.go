@@ -167,7 +167,8 @@ func (s *State) brokerLost(e BrokerLost) {
 		expect = append(expect, s.up(id)...)
 	}
 	n := s.begin(fault.Report{
-		Kind: fault.KindBroker, Target: connection(e.Shard), What: connection(e.Shard) + " to the broker is lost", Note: e.Note,
+		Kind: fault.KindBroker, Target: connection(e.Shard), What: connection(e.Shard) + " to the broker is lost",
+		Note: e.Note,
 	}, subject{links: e.Links, how: fault.ByBroker}, expect)
 	for _, id := range e.Links {
 		l := &s.Links[id]

@@ -36,13 +36,15 @@ func TestASwitchMoves(t *testing.T) {
 
 	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbCut, A: link.Name}}})
 	repaired := l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestore, A: link.Name}}})
-	require.Contains(t, repaired, "orders; host 4: restore s0.0-s1.0> s0.0-s1.0<; host 2: restore s0.0-s1.0> s0.0-s1.0< up s1.0:2 up s1.0:2")
+	require.Contains(t, repaired,
+		"orders; host 4: restore s0.0-s1.0> s0.0-s1.0<; host 2: restore s0.0-s1.0> s0.0-s1.0< up s1.0:2 up s1.0:2")
 	require.Equal(t, [2]bool{false, true}, l.Links[link.ID].Carrier)
 
 	come := l.takes(weft.Millisecond, leader.MoveEnds{Switch: l.moved})
 	assert.Equal(t, []string{
 		"publish handover s0.0 #1", "Checkpoint{}",
-		"orders; host 4: up s0.0:0 up s0.0:1 restart s0.0; host 2: up s1.0:2; host 3: up s1.1:2", "Changed{}", "Begun{Action:3}",
+		"orders; host 4: up s0.0:0 up s0.0:1 restart s0.0; host 2: up s1.0:2; host 3: up s1.1:2", "Changed{}",
+		"Begun{Action:3}",
 	}, come)
 	require.Nil(t, l.Moving(l.moved))
 	require.Equal(t, [2]bool{true, true}, l.Links[link.ID].Carrier)

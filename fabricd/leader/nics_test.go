@@ -103,9 +103,21 @@ func TestWhatNICsDo(t *testing.T) {
 			{0, leader.Hold{}, []string{noTimer, checkpoint, startAll, resumed}},
 		}},
 		"traffic goes on under the next leader": {leader.Restored{HeldUntil: weft.Never, Traffic: uniform}, []at{
-			{0, leader.Resync{Host: east, Applied: &leader.Applied{Traffic: "uniform:0.5", Draws: []byte("others")}}, []string{"brief host 2: " + all}},
-			{0, leader.Resync{Host: east, Applied: &leader.Applied{Traffic: "uniform:0.4", Draws: []byte("draws")}}, []string{"brief host 2: " + all}},
-			{0, leader.Resync{Host: east, Applied: &leader.Applied{Traffic: "uniform:0.5", Draws: []byte("draws")}}, []string{"brief host 2: generation 0 hold"}},
+			{
+				0,
+				leader.Resync{Host: east, Applied: &leader.Applied{Traffic: "uniform:0.5", Draws: []byte("others")}},
+				[]string{"brief host 2: " + all},
+			},
+			{
+				0,
+				leader.Resync{Host: east, Applied: &leader.Applied{Traffic: "uniform:0.4", Draws: []byte("draws")}},
+				[]string{"brief host 2: " + all},
+			},
+			{
+				0,
+				leader.Resync{Host: east, Applied: &leader.Applied{Traffic: "uniform:0.5", Draws: []byte("draws")}},
+				[]string{"brief host 2: generation 0 hold"},
+			},
 			{0, leader.SetTraffic{Traffic: uniform}, []string{checkpoint, load}},
 		}},
 	} {

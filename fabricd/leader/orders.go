@@ -55,7 +55,8 @@ func (o *orders) cut(cut, restored []Direction) {
 	}
 }
 
-// mayRun are the hosts that run a node or may run it next: its home, and the host of a switch alone.
+// mayRun are the hosts that run a node or may run it next: its home, and the host of a switch
+// alone.
 func (s *State) mayRun(n weft.Node) []*Host {
 	if n.IsSwitch() {
 		if own := s.own(weft.SwitchID(n.Index)); own != nil {

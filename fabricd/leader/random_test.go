@@ -132,7 +132,8 @@ func (d *driven) holds() {
 	for i := range d.Links {
 		l, id := &d.Links[i], weft.LinkID(i)
 		for dir := range 2 {
-			require.Equal(d.t, d.IsCut(id, dir), d.cut[leader.Direction{Link: id, Back: dir == 1}], "the transport cuts what is cut")
+			require.Equal(d.t, d.IsCut(id, dir), d.cut[leader.Direction{Link: id, Back: dir == 1}],
+				"the transport cuts what is cut")
 			require.Equal(d.t, l.Impaired[dir] == 0, l.Suffers[dir].IsZero())
 			for _, by := range []int{l.Cut[dir], l.Impaired[dir]} {
 				if inForce[by] = true; by != 0 {
@@ -172,7 +173,8 @@ func (d *driven) holds() {
 		require.Equal(d.t, inForce[n.Report.ID], d.Fault(n.Report.ID) != nil, "a fault in force is in force somewhere")
 		if f := d.Fault(n.Report.ID); f != nil {
 			require.True(d.t, n.Report.Open)
-			require.Equal(d.t, f.Spec.For > 0 || f.Spec.Do == fault.VerbFlap, d.timers[f.ID] > 0, "what ends by itself has a timer")
+			require.Equal(d.t, f.Spec.For > 0 || f.Spec.Do == fault.VerbFlap, d.timers[f.ID] > 0,
+				"what ends by itself has a timer")
 		}
 	}
 }
@@ -274,7 +276,10 @@ func (d *driven) next() {
 	case 10:
 		load := nic.Traffic{Pattern: "uniform", Load: float64(1+d.draw.IntN(3)) / 10}
 		d.take(leader.SetTraffic{Traffic: leader.Traffic{What: load, Draws: []byte{byte(d.draw.IntN(2))}}})
-		d.take(leader.Managed{Round: leader.Round{Died: []weft.LinkID{weft.LinkID(d.draw.IntN(len(d.g.Links)))}, Began: d.now}})
+		d.take(leader.Managed{Round: leader.Round{
+			Died:  []weft.LinkID{weft.LinkID(d.draw.IntN(len(d.g.Links)))},
+			Began: d.now,
+		}})
 		d.take(leader.Settled{})
 	case 11:
 		if d.draw.IntN(8) == 0 {
@@ -417,7 +422,8 @@ func TestRandomScripts(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{
-		"cut", "flap", "impair", "crash", fault.KindBroker, fault.KindHost, fault.KindSilence, fault.KindHandover, fault.KindProcess,
+		"cut", "flap", "impair", "crash", fault.KindBroker, fault.KindHost, fault.KindSilence, fault.KindHandover,
+		fault.KindProcess,
 	} {
 		require.Greater(t, kinds[kind], 3, "scripts have too few of %s: %v", kind, kinds)
 	}
@@ -446,7 +452,8 @@ func TestALeaderGoesOnFromWhatAnotherHasLeft(t *testing.T) {
 		}
 		absent := map[ledger.HostID]int{east: d.Host(east).Incident, west: d.Host(west).Incident}
 		require.NoError(t, next.Restore(leader.Restored{
-			Generation: d.Generation, Rounds: d.Rounds, Incidents: d.IncidentCheckpoints(d.Ledger.CheckpointIncidents(closed)), Faults: d.Faults(),
+			Generation: d.Generation, Rounds: d.Rounds, Incidents: d.IncidentCheckpoints(d.Ledger.CheckpointIncidents(closed)),
+			Faults: d.Faults(),
 			Absent: absent, Running: running, Moves: d.Moves, HeldUntil: d.HeldUntil, Traffic: d.Traffic,
 		}))
 		var reports, incidents []int

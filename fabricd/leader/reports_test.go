@@ -37,7 +37,8 @@ func TestOnlyFaultsThatAreCountedAtTheSameTimeShareFigures(t *testing.T) {
 	assert.Equal(t, [][]int{{2}, {1, 3}, {2, 4}, {3}}, with)
 }
 
-// What connections suffered is in the report while the fault is counted, and shared as other figures are.
+// What connections suffered is in the report while the fault is counted, and shared as other
+// figures are.
 func TestAReportHasWhatConnectionsSufferedWhileItIsCounted(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
@@ -69,8 +70,11 @@ func TestAReportNamesTheEndsOfALinkInItsOrder(t *testing.T) {
 	t.Parallel()
 	for want, order := range map[string]fault.Spec{
 		"cut s0.0-s1.0, s1.0 to s0.0": {Do: fault.VerbCut, A: "s1.0", B: "s0.0", Direction: fault.To},
-		"impair s0.0-s1.1, loss 10%":  {Do: fault.VerbImpair, A: "s1.1-s0.0", Impair: &fault.Impair{Loss: new(fault.Percent(10))}},
-		"crash s0.1":                  {Do: fault.VerbCrash, A: "s0.1"},
+		"impair s0.0-s1.1, loss 10%": {
+			Do: fault.VerbImpair, A: "s1.1-s0.0",
+			Impair: &fault.Impair{Loss: new(fault.Percent(10))},
+		},
+		"crash s0.1": {Do: fault.VerbCrash, A: "s0.1"},
 	} {
 		l := lead(t)
 		l.takes(0, leader.Apply{Specs: []fault.Spec{order}})
@@ -117,14 +121,16 @@ func TestARestoreBesideAFailedHostSaysSo(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.takes(0, leader.HostFailed{Host: east, What: "it is gone"})
-	l.takes(0, leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestore, A: "s0.0-s1.0"}, {Do: fault.VerbRestore, A: "s1.0"}}})
+	l.takes(0,
+		leader.Apply{Specs: []fault.Spec{{Do: fault.VerbRestore, A: "s0.0-s1.0"}, {Do: fault.VerbRestore, A: "s1.0"}}})
 	for _, out := range l.Outcomes(1) {
 		assert.False(t, out.Changed)
 		assert.Equal(t, "nobody answers for host east, which runs s1.0: it is down until its host makes it anew", out.Note)
 	}
 }
 
-// The report of a fault has what it cost in each phase of a manager of InfiniBand, and no other report.
+// The report of a fault has what it cost in each phase of a manager of InfiniBand, and no other
+// report.
 func TestLossesByPhaseOfAManager(t *testing.T) {
 	t.Parallel()
 	l := lead(t)

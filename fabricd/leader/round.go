@@ -18,8 +18,9 @@ type Round struct {
 	Died                  []weft.LinkID `json:"died"`     // links that were alive when the tables before were computed
 	Began                 weft.Time     `json:"began"`    // computing
 	Computed              weft.Time     `json:"computed"` // and was done
-	Drain                 weft.Time     `json:"drain"`    // of the time after that, so long was waited for the fabric to be empty
-	InForce               weft.Time     `json:"in_force"` // the last switch had acknowledged; 0: it came to nothing
+	// of the time after that, so long was waited for the fabric to be empty
+	Drain   weft.Time `json:"drain"`
+	InForce weft.Time `json:"in_force"` // the last switch had acknowledged; 0: it came to nothing
 
 	// Of a manager of InfiniBand alone, else 0: when a switch sent it the first trap, and when it had
 	// written the last table. It began with a sweep, and had computed when it wrote the first.
@@ -40,7 +41,8 @@ func (r Round) since(at weft.Time) fault.Reconfiguration {
 		c.LastTableSeconds = seconds(r.LastTable - at)
 	}
 	if r.InForce > 0 {
-		c.DrainSeconds, c.DistributeSeconds, c.InForceSeconds = seconds(r.Drain), seconds(r.distribute()), seconds(r.InForce-at)
+		c.DrainSeconds, c.DistributeSeconds, c.InForceSeconds = seconds(r.Drain), seconds(r.distribute()),
+			seconds(r.InForce-at)
 	}
 	return c
 }

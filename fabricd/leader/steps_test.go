@@ -55,7 +55,9 @@ func lead(t *testing.T) *leaderRig {
 	c := leader.Config{
 		Graph: g, Seed: 1, PacketBytes: 256, Detection: 30 * weft.Millisecond, Bin: 10 * weft.Millisecond,
 		Hosts: []leader.Host{
-			{ID: own, Label: "this process"}, {ID: east, Name: "east", Label: "host east", Remote: true}, {ID: west, Name: "west", Label: "host west", Remote: true},
+			{ID: own, Label: "this process"},
+			{ID: east, Name: "east", Label: "host east", Remote: true},
+			{ID: west, Name: "west", Label: "host west", Remote: true},
 		},
 		Switches: make([]ledger.HostID, len(g.Switches)), NICs: make([]ledger.HostID, len(g.NICs)),
 	}
@@ -341,13 +343,15 @@ func TestAHostFailsAndComesBack(t *testing.T) {
 	t.Parallel()
 	l := lead(t)
 	l.comesUp()
-	assert.Equal(t, []string{"publish host_suspect east #1"}, l.takes(weft.Second, leader.HostSuspect{Host: east, Heard: l.now, What: "east does not answer"}))
+	assert.Equal(t, []string{"publish host_suspect east #1"},
+		l.takes(weft.Second, leader.HostSuspect{Host: east, Heard: l.now, What: "east does not answer"}))
 	assert.Empty(t, l.takes(0, leader.HostSuspect{Host: east, What: "east does not answer"}), "it is known already")
 	assert.Equal(t, []string{
 		"orders; host 1: down s0.0:0 down s0.1:0; host 2: down s1.0:2 down s1.0:3", "Concerns{Incident:1}",
 	}, l.takes(0, leader.HostFailed{Host: east, What: "east is gone"}))
 	assert.Equal(t, leader.LinkDown, l.LinkState(l.link(t, "s0.0-s1.0").ID))
-	assert.Equal(t, []string{"Changed{}", "publish host_failed east #1"}, l.takes(0, leader.HostWrittenOff{Host: east, Incident: 1}))
+	assert.Equal(t, []string{"Changed{}", "publish host_failed east #1"},
+		l.takes(0, leader.HostWrittenOff{Host: east, Incident: 1}))
 	l.takes(0, leader.HostAnswers{Host: east})
 	resync := l.Step(l.now, leader.Resync{Host: east, Applied: &leader.Applied{Cut: []leader.Direction{{Link: 0}}}})
 	require.Len(t, resync, 1)
@@ -363,7 +367,8 @@ func TestAHostFailsAndComesBack(t *testing.T) {
 func TestAConnectionThatIsBackEndsItsLosses(t *testing.T) {
 	t.Parallel()
 	for name, losses := range map[string][][]weft.LinkID{
-		"of links": {{0, 1}}, "of no link": {{}}, "twice": {{0, 1}, {1, 2}}, "twice, and none of the links of before": {{0}, {2}},
+		"of links": {{0, 1}}, "of no link": {{}}, "twice": {{0, 1}, {1, 2}},
+		"twice, and none of the links of before": {{0}, {2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,7 +39,8 @@ type lastDown struct {
 const clockError = 5 * weft.Millisecond
 
 // mayFollow reports whether an end may have lost its link because of n. A host dates a loss of
-// carrier by its own clock. So a loss that no other incident explains may have a date before n began.
+// carrier by its own clock. So a loss that no other incident explains may have a date before n
+// began.
 func (d *lastDown) mayFollow(n *Incident) bool {
 	return d.at >= n.Began || d.why == weft.BySignal && !d.explained && d.at >= n.Began-clockError
 }
@@ -219,7 +220,8 @@ func (s *State) reportSilences(before weft.Time) {
 func (s *State) reportLostInside(sw weft.SwitchID, e silentEnd) {
 	name := s.cfg.Graph.Switches[sw].Name
 	n := s.beginLate(e.at, fault.Report{
-		Kind: fault.KindSilence, Target: name, What: fmt.Sprintf("packets lost inside %s that no fault explains", name), Note: e.note,
+		Kind: fault.KindSilence, Target: name, What: fmt.Sprintf("packets lost inside %s that no fault explains", name),
+		Note: e.note,
 	}, subject{sw: sw, hasSwitch: true}, nil)
 	s.repaired(n)
 	s.refresh(n)

@@ -38,7 +38,11 @@ func busy(b *testing.B, hosts int) (*Ledger, []*Answer) {
 		for d, e := range []weft.End{k.A, k.B} {
 			me, you := at(e.Node), at([]weft.End{k.B, k.A}[d].Node)
 			if me != you {
-				answers[me].Flows = append(answers[me].Flows, Flow{e, Incarnation(you + 1), link.Flow{State: link.Up, Mine: 1, Peer: 1, Sent: 9, Received: 9, Taken: 9, LastFrom: 1, LastTo: 1, LastSent: 9}})
+				answers[me].Flows = append(answers[me].Flows,
+					Flow{
+						e, Incarnation(you + 1),
+						link.Flow{State: link.Up, Mine: 1, Peer: 1, Sent: 9, Received: 9, Taken: 9, LastFrom: 1, LastTo: 1, LastSent: 9},
+					})
 			}
 		}
 	}

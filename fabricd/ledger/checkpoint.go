@@ -62,8 +62,9 @@ func Restore(data []byte, links []Link) (*Ledger, error) {
 		return nil, fmt.Errorf("ledger: read the checkpoint: %w", err)
 	}
 	if v != version {
-		return nil, fmt.Errorf("ledger: %w: it is version %d, and this fabricd reads version %d: run the fabricd that wrote it",
-			errVersion, v, version)
+		return nil,
+			fmt.Errorf("ledger: %w: it is version %d, and this fabricd reads version %d: run the fabricd that wrote it",
+				errVersion, v, version)
 	}
 	l := New(links)
 	if err := dec.Decode(&l.state); err != nil {

@@ -44,12 +44,13 @@ func add(to, from unsafe.Pointer, list []number) {
 // sub takes o, an earlier reading, from c. Of what counts as the greatest c stays; nothing gets
 // below 0.
 func (c *Counters) sub(o *Counters) {
-	combine(unsafe.Pointer(c), unsafe.Pointer(o), numbers[reflect.TypeFor[Counters]()], func(a, b uint64, most bool) uint64 {
-		if most {
-			return a
-		}
-		return a - min(a, b)
-	})
+	combine(unsafe.Pointer(c), unsafe.Pointer(o), numbers[reflect.TypeFor[Counters]()],
+		func(a, b uint64, most bool) uint64 {
+			if most {
+				return a
+			}
+			return a - min(a, b)
+		})
 }
 
 // number is a counter of a struct.

@@ -71,7 +71,8 @@ func runHistory(t *testing.T, seed uint64, counts *[counted]uint64) {
 		return
 	}
 	short := shrink(seed, list)
-	t.Errorf("seed %d: %v\n%d steps are enough: %v\n%s\nrun it again: WEFT_SEED=%d go test ./fabricd/ledger -run Knows -weft.histories 1",
+	t.Errorf("seed %d: %v\n%d steps are enough: %v\n%s\nrun it again: WEFT_SEED=%d go test ./fabricd/ledger -run Knows "+
+		"-weft.histories 1",
 		seed, err, len(short), newHistory(seed, new([counted]uint64)).play(short), describe(short), seed)
 }
 

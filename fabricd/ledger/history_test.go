@@ -49,14 +49,18 @@ const (
 // weights are how often each kind is drawn, of their sum; names are what the count of each is
 // called.
 var weights = [kinds]int{
-	doInject: 12, doForward: 20, doSend: 20, doDeliver: 25, doLose: 5, doDiscard: 4, doRush: 60, doTime: 6, doCut: 3, doRepair: 8,
-	doCrash: 2, doAsk: 25, doHear: 25, doLoseAnswer: 3, doFreeze: 3, doCutOff: 3, doThaw: 12, doKill: 3, doSuspect: 5, doFail: 6,
+	doInject: 12, doForward: 20, doSend: 20, doDeliver: 25, doLose: 5, doDiscard: 4, doRush: 60, doTime: 6, doCut: 3,
+	doRepair: 8,
+	doCrash:  2, doAsk: 25, doHear: 25, doLoseAnswer: 3, doFreeze: 3, doCutOff: 3, doThaw: 12, doKill: 3, doSuspect: 5,
+	doFail: 6,
 	doAnew: 10, doMove: 5, doTake: 10, doEndHost: 1, doSave: 2, doNewLeader: 1, doOldLeader: 1, doQuiesce: 2,
 }
 
 var names = [kinds]string{
-	"inject", "forward", "send", "deliver", "lose a frame", "discard", "packets rush", "time passes", "cut", "repair", "crash a switch", "ask", "answer comes",
-	"answer is lost", "freeze a host", "cut a host off", "host goes on", "kill a host", "host is suspect", "host fails", "host comes back anew",
+	"inject", "forward", "send", "deliver", "lose a frame", "discard", "packets rush", "time passes", "cut", "repair",
+	"crash a switch", "ask", "answer comes",
+	"answer is lost", "freeze a host", "cut a host off", "host goes on", "kill a host", "host is suspect", "host fails",
+	"host comes back anew",
 	"move a node", "node is taken", "host ends in order", "keep a checkpoint", "another leader",
 	"another leader, older checkpoint", "quiescent point",
 }
@@ -117,7 +121,8 @@ var others = [...]string{
 	"injected without telling", "neighbours both unheard", "incarnations folded", "host comes back as it was",
 }
 
-// asking is a moment at which a question may be asked: whoever has epochs up to known is known then.
+// asking is a moment at which a question may be asked: whoever has epochs up to known is known
+// then.
 type asking struct {
 	at    weft.Time
 	known weft.Epoch
@@ -282,7 +287,8 @@ func (h *history) sync(p *proc) {
 			x.down = false
 		}
 	}
-	for _, e := range slices.SortedFunc(maps.Keys(p.ends), func(a, b weft.End) int { return EndLost{End: a}.Compare(EndLost{End: b}) }) {
+	for _, e := range slices.SortedFunc(maps.Keys(p.ends),
+		func(a, b weft.End) int { return EndLost{End: a}.Compare(EndLost{End: b}) }) {
 		if want := h.carrier(e); want != p.ends[e].carrier || want {
 			h.signal(p, e, want)
 		}

@@ -28,6 +28,7 @@ func TestIncarnationsThatNoLeaderHeardArePutAway(t *testing.T) {
 		h.step(Tick{})
 		require.NoError(t, h.never())
 	}
-	require.Less(t, len(h.l.State().Hosts), 3+2+int(foldAfter/every), "3 run, and some are gone for less than %v", foldAfter)
+	require.Less(t, len(h.l.State().Hosts), 3+2+int(foldAfter/every), "3 run, and some are gone for less than %v",
+		foldAfter)
 	require.Empty(t, h.l.Balance().Uncertain)
 }

@@ -18,7 +18,11 @@ import (
 // line is nic 0 - switch 0 - switch 1 - nic 1. Each node is on a host of its own: 1, 2, 3 and 4.
 func line() *desk {
 	s0, s1, n0, n1 := weft.SwitchID(0).Node(), weft.SwitchID(1).Node(), weft.NICID(0).Node(), weft.NICID(1).Node()
-	links := []Link{{weft.End{Node: s0}, weft.End{Node: n0}}, {weft.End{Node: s0, Port: 1}, weft.End{Node: s1}}, {weft.End{Node: s1, Port: 1}, weft.End{Node: n1}}}
+	links := []Link{
+		{weft.End{Node: s0}, weft.End{Node: n0}},
+		{weft.End{Node: s0, Port: 1}, weft.End{Node: s1}},
+		{weft.End{Node: s1, Port: 1}, weft.End{Node: n1}},
+	}
 	d := &desk{Ledger: New(links), links: links, answers: map[HostID]*Answer{}}
 	for i, n := range []weft.Node{n0, s0, s1, n1} {
 		d.Step(d.now, HostStarted{HostID(i + 1), Incarnation(i + 1), []weft.Node{n}})
@@ -54,7 +58,8 @@ func (d *desk) hears(h HostID, state link.State, injected, delivered uint64, thr
 			if state == link.Down {
 				f.Flow.Mine = 2
 			}
-			a.Flows, a.Sent, a.Received, through = append(a.Flows, f), a.Sent+f.Flow.Sent, a.Received+f.Flow.Received, through[1:]
+			a.Flows, a.Sent, a.Received, through = append(a.Flows, f), a.Sent+f.Flow.Sent, a.Received+f.Flow.Received,
+				through[1:]
 		}
 	}
 	a.Held += a.Received - a.Sent
@@ -365,12 +370,21 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 	t.Parallel()
 	end := weft.End{Node: weft.SwitchID(0).Node()}
 	for want, a := range map[string]Answer{
-		"numbered from 1":                   {Host: 0, Incarnation: 7},
-		"the incarnation is host 2":         {Host: 3, Incarnation: 2, Seq: 1},
-		"not in order, or of what":          {Host: 2, Incarnation: 2, Seq: 1, Counted: Counted{Wire: []LinkLost{{Link: 3}}}},
-		"losses are not in order":           {Host: 2, Incarnation: 2, Seq: 1, Counted: Counted{Queue: []EndLost{{end, 1}, {end, 2}}}},
-		"no link at switch 0 p9":            {Host: 2, Incarnation: 2, Seq: 1, Flows: []Flow{{End: weft.End{Node: end.Node, Port: 9}, Peer: 3}}},
-		"no link at switch 9 p-":            {Host: 2, Incarnation: 2, Seq: 1, Flows: []Flow{{End: weft.End{Node: weft.SwitchID(9).Node(), Port: weft.NoPort}, Peer: 3}}},
+		"numbered from 1":           {Host: 0, Incarnation: 7},
+		"the incarnation is host 2": {Host: 3, Incarnation: 2, Seq: 1},
+		"not in order, or of what":  {Host: 2, Incarnation: 2, Seq: 1, Counted: Counted{Wire: []LinkLost{{Link: 3}}}},
+		"losses are not in order": {
+			Host: 2, Incarnation: 2, Seq: 1,
+			Counted: Counted{Queue: []EndLost{{end, 1}, {end, 2}}},
+		},
+		"no link at switch 0 p9": {
+			Host: 2, Incarnation: 2, Seq: 1,
+			Flows: []Flow{{End: weft.End{Node: end.Node, Port: 9}, Peer: 3}},
+		},
+		"no link at switch 9 p-": {
+			Host: 2, Incarnation: 2, Seq: 1,
+			Flows: []Flow{{End: weft.End{Node: weft.SwitchID(9).Node(), Port: weft.NoPort}, Peer: 3}},
+		},
 		"switch 0 p0 is with incarnation 2": {Host: 2, Incarnation: 2, Seq: 1, Flows: []Flow{{End: end, Peer: 2}}},
 	} {
 		d := line()

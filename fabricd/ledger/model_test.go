@@ -112,7 +112,10 @@ func (x *end) giveUp() bool {
 }
 
 func newModel(links []Link, hosts int) *model {
-	w := &model{links: links, at: map[weft.Node]*proc{}, ran: map[weft.End][]link.Incarnation{}, wires: make([]wire, 2*len(links)), lost: map[sessionOf]uint64{}, procs: make([]*proc, hosts)}
+	w := &model{
+		links: links, at: map[weft.Node]*proc{}, ran: map[weft.End][]link.Incarnation{},
+		wires: make([]wire, 2*len(links)), lost: map[sessionOf]uint64{}, procs: make([]*proc, hosts),
+	}
 	seen := map[weft.Node]bool{}
 	for _, k := range links {
 		for _, e := range []weft.End{k.A, k.B} {
@@ -130,7 +133,8 @@ func (w *model) start(host HostID, nodes []weft.Node) *proc {
 	w.last++
 	p := &proc{
 		host: host, inc: w.last, nodes: map[weft.Node]*node{}, ends: map[weft.End]*end{}, flows: map[sessionKey]link.Flow{},
-		forgotten: map[Incarnation]bool{}, queue: map[weft.End]uint64{}, crash: map[weft.SwitchID]uint64{}, inside: map[weft.LinkID]*[2]uint64{},
+		forgotten: map[Incarnation]bool{}, queue: map[weft.End]uint64{}, crash: map[weft.SwitchID]uint64{},
+		inside: map[weft.LinkID]*[2]uint64{},
 	}
 	if old := w.procs[host-1]; old != nil {
 		w.kill(old)

@@ -24,8 +24,14 @@ var planted = []struct{ what, file, old, new string }{
 	{"a neighbour's word from before the failure is enough", "state.go", "me.Asked >= other.Since && ", ""},
 	{"packets are written off at once", "unheard.go", "list[at[0]].doubt = true", ""},
 	{"neighbours that are both unheard are not added up", "unheard.go", "join(list, at[0], at[1])", ""},
-	{"what was sent to a host that failed is forgotten", "unheard.go", "list[to].held += int64(missing)", "_, _ = to, missing"},
-	{"what a host that failed had sent is forgotten", "unheard.go", "list[from].held -= int64(unheard)", "_, _ = from, unheard"},
+	{
+		"what was sent to a host that failed is forgotten", "unheard.go", "list[to].held += int64(missing)",
+		"_, _ = to, missing",
+	},
+	{
+		"what a host that failed had sent is forgotten", "unheard.go", "list[from].held -= int64(unheard)",
+		"_, _ = from, unheard",
+	},
 	{"a loss is attributed twice", "attribute.go", "Wire += lost - s.Lost[d]", "Wire += lost"},
 	{
 		"the oldest incident is to blame", "incident.go",
@@ -33,7 +39,10 @@ var planted = []struct{ what, file, old, new string }{
 		"for i := range l.state.Incidents {\n\t\tif in := &l.state.Incidents[i]; in.Open",
 	},
 	{"a fault that is noticed at once takes what was lost before", "step.go", "if e.Late {", "if true {"},
-	{"an incarnation is folded before its neighbours have told", "fold.go", "|| !s.over(1-d, other, &l.state.Hosts[at[d]])", ""},
+	{
+		"an incarnation is folded before its neighbours have told", "fold.go",
+		"|| !s.over(1-d, other, &l.state.Hosts[at[d]])", "",
+	},
 	{"incarnations that are gone wait for each other", "fold.go", "case keep[o] && (missing", "case (missing"},
 	{"what folded incarnations injected is forgotten", "fold.go", "gone.Unheard+uint64(max(0, -held))", "gone.Unheard"},
 	{"a checkpoint lacks what is known to be lost", "travel.go", "s.Lost = [2]uint64{list[3], list[4]}", ""},

@@ -105,8 +105,9 @@ func (s *Session) compare(o *Session) int {
 // since the other failed that the end is down, so that nothing more is sent or received.
 func (s *Session) over(d int, me, other *Host) bool {
 	f := &s.Sides[d].Flow
-	return me.Status == Ended || (other.Status == Failed || other.Status == Ended) && me.Asked >= other.Since && f.State == link.Down &&
-		s.Sides[1-d].Flow.LastTo <= f.Mine // of hand-overs, the latest has been taken
+	return me.Status == Ended ||
+		(other.Status == Failed || other.Status == Ended) && me.Asked >= other.Since && f.State == link.Down &&
+			s.Sides[1-d].Flow.LastTo <= f.Mine // of hand-overs, the latest has been taken
 }
 
 // RetiredCounters is what the folded incarnations of a host come to.

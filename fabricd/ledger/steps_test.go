@@ -46,7 +46,8 @@ func (h *history) packets(kind, a, b int) bool {
 	case doRush:
 		r := rand.New(rand.NewPCG(uint64(a), uint64(b)))
 		for range 12 {
-			h.packets([]int{doInject, doForward, doForward, doSend, doSend, doDeliver, doDeliver, doDeliver}[r.IntN(8)], r.IntN(256), r.IntN(256))
+			h.packets([]int{doInject, doForward, doForward, doSend, doSend, doDeliver, doDeliver, doDeliver}[r.IntN(8)],
+				r.IntN(256), r.IntN(256))
 		}
 		return true
 	case doTime:
@@ -74,7 +75,8 @@ func (h *history) packets(kind, a, b int) bool {
 	i, ok := h.some(a, len(h.nodes), func(i int) bool {
 		n := h.nodes[i]
 		p := h.at[n]
-		return p != nil && !p.frozen && !p.nodes[n].down && (p.nodes[n].held > 0 || kind == doInject) && (kind == doForward || n.IsSwitch() == (kind == doDiscard))
+		return p != nil && !p.frozen && !p.nodes[n].down && (p.nodes[n].held > 0 || kind == doInject) &&
+			(kind == doForward || n.IsSwitch() == (kind == doDiscard))
 	})
 	if !ok {
 		return false
@@ -469,7 +471,8 @@ func (h *history) restore(s *saved) {
 	var lasting []activeFault
 	for i := range h.faults {
 		f := h.faults[i]
-		if in := l.incident(f.incident); in != nil && in.Active() && slices.ContainsFunc(s.faults, func(o activeFault) bool { return o.incident == f.incident }) {
+		if in := l.incident(f.incident); in != nil && in.Active() &&
+			slices.ContainsFunc(s.faults, func(o activeFault) bool { return o.incident == f.incident }) {
 			lasting = append(lasting, f)
 		}
 	}

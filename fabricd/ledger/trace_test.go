@@ -76,8 +76,14 @@ func TestRecordedSoaksAddUpToTheSame(t *testing.T) {
 			s := l.Balance()
 			require.True(t, s.Balanced)
 			w := m.Today.Waiting
-			require.Equal(t, []uint64{m.Today.Injected, m.Today.Delivered, m.Today.Discarded, m.Today.InFlight, m.Today.LostWire, m.Today.LostQueued, m.Today.LostCrash, w.Queues, w.Switches, w.Wires},
-				[]uint64{s.Injected, s.Delivered, s.Discarded, s.InFlight, s.LostWire, s.LostQueued, s.LostCrash, s.Waiting.Queues, s.Waiting.Switches, s.Waiting.Wires})
+			require.Equal(t, []uint64{
+				m.Today.Injected, m.Today.Delivered, m.Today.Discarded, m.Today.InFlight, m.Today.LostWire,
+				m.Today.LostQueued, m.Today.LostCrash, w.Queues, w.Switches, w.Wires,
+			},
+				[]uint64{
+					s.Injected, s.Delivered, s.Discarded, s.InFlight, s.LostWire, s.LostQueued, s.LostCrash, s.Waiting.Queues,
+					s.Waiting.Switches, s.Waiting.Wires,
+				})
 			for _, in := range l.Incidents(0) {
 				require.Equal(t, m.Costs[in.ID], in.Lost, "%s %s", in.Kind, in.Target)
 			}

@@ -78,7 +78,8 @@ func (f *Flow) DecodeMsgpack(dec *msgpack.Decoder) error {
 // EncodeMsgpack implements msgpack.CustomEncoder.
 func (s *Session) EncodeMsgpack(enc *msgpack.Encoder) error {
 	var room [numbersOfSession]uint64
-	list := append(room[:0], uint64(s.Channel.Node.Kind), uint64(s.Channel.Node.Index), uint64(s.Channel.Link), s.Lost[0], s.Lost[1])
+	list := append(room[:0], uint64(s.Channel.Node.Kind), uint64(s.Channel.Node.Index), uint64(s.Channel.Link), s.Lost[0],
+		s.Lost[1])
 	for i := range s.Sides {
 		list = appendFlow(append(list, uint64(s.Sides[i].Incarnation)), &s.Sides[i].Flow)
 	}

@@ -61,7 +61,10 @@ func Attach(f *fabric.Fabric, routing string, m manage.Method, vcs int, d Delays
 	for _, x := range []*time.Duration{&d.Detect, &d.Compute, &d.Distribute} {
 		*x = cmp.Or(*x, defaultDelay)
 	}
-	v := &virtual{f: f, planner: p, delays: d, version: tables.FirstVersion, has: make([]uint64, len(f.Topology().Switches))}
+	v := &virtual{
+		f: f, planner: p, delays: d, version: tables.FirstVersion,
+		has: make([]uint64, len(f.Topology().Switches)),
+	}
 	for s := range v.has {
 		v.has[s] = tables.FirstVersion
 	}

@@ -18,8 +18,12 @@ import (
 func TestInVirtualTimeARoundTakesItsDelaysExactlyAndIsTheSameAgain(t *testing.T) {
 	t.Parallel()
 	run := func() (report fault.Reconfiguration, hash uint64) {
-		h := harness.New(t, "kary-ntree:2,3", harness.Virtual(), harness.FirmwareByName("ftree"), harness.Seed(7), harness.Traffic("uniform:0.3"),
-			harness.Managed("ddrc", manager.Delays{Detect: time.Millisecond, Compute: 2 * time.Millisecond, Distribute: 3 * time.Millisecond}))
+		h := harness.New(t, "kary-ntree:2,3", harness.Virtual(), harness.FirmwareByName("ftree"), harness.Seed(7),
+			harness.Traffic("uniform:0.3"),
+			harness.Managed("ddrc", manager.Delays{
+				Detect: time.Millisecond, Compute: 2 * time.Millisecond,
+				Distribute: 3 * time.Millisecond,
+			}))
 		h.Cut("s1.00", "s2.00")
 		h.Pause(100 * time.Millisecond)
 		report = *h.Fabric().Faults()[0].Reconfiguration
@@ -47,9 +51,13 @@ func TestInVirtualTimeARoundTakesItsDelaysExactlyAndIsTheSameAgain(t *testing.T)
 func TestInVirtualTimeDrainingIsAPhaseOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for method, static := range map[string]bool{"direct": true, "direct:mode=dynamic": false} {
-		h := harness.New(t, "torus:4x4", harness.Virtual(), harness.FirmwareByName("duato:mechanisms=I+D"), harness.Seed(7), harness.Traffic("uniform:0.3"),
+		h := harness.New(t, "torus:4x4", harness.Virtual(), harness.FirmwareByName("duato:mechanisms=I+D"), harness.Seed(7),
+			harness.Traffic("uniform:0.3"),
 			harness.Links(settings.Link{Delay: "2ms"}),
-			harness.Managed(method, manager.Delays{Detect: time.Millisecond, Compute: time.Millisecond, Distribute: 3 * time.Millisecond}))
+			harness.Managed(method, manager.Delays{
+				Detect: time.Millisecond, Compute: time.Millisecond,
+				Distribute: 3 * time.Millisecond,
+			}))
 		h.Cut("s0.0", "s0.1")
 		h.Pause(100 * time.Millisecond)
 		r := h.Fabric().Faults()[0].Reconfiguration
@@ -69,7 +77,8 @@ func TestInVirtualTimeDrainingIsAPhaseOfItsOwn(t *testing.T) {
 // are discarded on the way.
 func TestInVirtualTimeSourceRoutesAreReplacedToo(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "kary-ntree:2,3", harness.Virtual(), harness.FirmwareByName("ddrc-source"), harness.Traffic("uniform:0.3"), harness.Managed("ddrc", manager.Delays{}))
+	h := harness.New(t, "kary-ntree:2,3", harness.Virtual(), harness.FirmwareByName("ddrc-source"),
+		harness.Traffic("uniform:0.3"), harness.Managed("ddrc", manager.Delays{}))
 	h.Cut("s1.00", "s2.00")
 	h.Pause(200 * time.Millisecond)
 	r := h.Fabric().Faults()[0].Reconfiguration
@@ -94,8 +103,9 @@ func TestInVirtualTimeHybridLosesJustWhatLocalReRoutingLoses(t *testing.T) {
 	testenv.Raced(t)
 	for _, pair := range [][2]string{{"deterministic-link", "hybrid"}, {"adaptive-link", "hybrid-adaptive"}} {
 		run := func(routing string, more ...harness.Option) (lost uint64, stretch float64) {
-			h := harness.New(t, "kary-ntree:4,3", append(more, harness.Virtual(), harness.FirmwareByName(routing), harness.Seed(3),
-				harness.Links(settings.Link{Paced: true}), harness.Traffic("uniform:0.4"))...)
+			h := harness.New(t, "kary-ntree:4,3",
+				append(more, harness.Virtual(), harness.FirmwareByName(routing), harness.Seed(3),
+					harness.Links(settings.Link{Paced: true}), harness.Traffic("uniform:0.4"))...)
 			h.Pause(50 * time.Millisecond)
 			for _, end := range []string{"s1.00", "s1.11", "s1.23"} {
 				h.Cut(end, "s2."+end[3:])
@@ -119,7 +129,8 @@ func TestInVirtualTimeHybridLosesJustWhatLocalReRoutingLoses(t *testing.T) {
 
 func TestInVirtualTimeAStaticReconfigurationLosesNothing(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "irregular:10,20,3", harness.Virtual(), harness.FirmwareByName("updn"), harness.Traffic("uniform:0.3"), harness.Requeue(), harness.Managed("engine", manager.Delays{}))
+	h := harness.New(t, "irregular:10,20,3", harness.Virtual(), harness.FirmwareByName("updn"),
+		harness.Traffic("uniform:0.3"), harness.Requeue(), harness.Managed("engine", manager.Delays{}))
 	h.Pause(10 * time.Millisecond)
 	static := 0
 	for _, l := range h.Topology().Links {
@@ -169,7 +180,8 @@ func TestALiveFabricInMemoryIsManagedToo(t *testing.T) {
 func TestInVirtualTimePairsThatRepairedLinksJoinGetTheirPathsBackOnceOlderPacketsAreGone(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
-	h := harness.New(t, "mesh:5x5", harness.Virtual(), harness.FirmwareByName("xy"), harness.Traffic("uniform:0.1"), harness.Managed("dqr", manager.Delays{}))
+	h := harness.New(t, "mesh:5x5", harness.Virtual(), harness.FirmwareByName("xy"), harness.Traffic("uniform:0.1"),
+		harness.Managed("dqr", manager.Delays{}))
 	h.Crash("s3.3")
 	h.Pause(500 * time.Millisecond)
 	h.Heal()

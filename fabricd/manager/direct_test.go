@@ -203,8 +203,10 @@ func TestInVirtualTimeATorusLosesLinkAfterLinkAndIsTheSameAgain(t *testing.T) {
 		t.Run(x.topology+" "+x.method, func(t *testing.T) {
 			t.Parallel()
 			run := func() (dropped uint64, hash uint64) {
-				h := harness.New(t, x.topology, harness.Virtual(), harness.FirmwareByName("duato:mechanisms="+x.mechanisms), harness.Seed(5), harness.Traffic("uniform:0.2"),
-					harness.Managed(x.method, manager.Delays{Detect: time.Millisecond, Compute: time.Millisecond, Distribute: time.Millisecond}))
+				h := harness.New(t, x.topology, harness.Virtual(), harness.FirmwareByName("duato:mechanisms="+x.mechanisms),
+					harness.Seed(5), harness.Traffic("uniform:0.2"),
+					harness.Managed(x.method,
+						manager.Delays{Detect: time.Millisecond, Compute: time.Millisecond, Distribute: time.Millisecond}))
 				f := h.Fabric()
 				change := func(spec fault.Spec) {
 					h.Apply(spec)

@@ -34,7 +34,8 @@ func TestALeaseIsNotGivenBackToAFabricThatHasEnded(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		l := start(t, "kary-ntree:2,3", "ftree")
 		as := l.identity("ddrc")
-		r, err := remote.Dial(bus.ClientConfig{Fabric: live.Name, URL: as.URL, Credentials: as.Credentials, Program: "manage"})
+		r,
+			err := remote.Dial(bus.ClientConfig{Fabric: live.Name, URL: as.URL, Credentials: as.Credentials, Program: "manage"})
 		require.NoError(t, err)
 		store, err := bus.OpenStore(t.Context(), bus.StoreConfig{Fabric: live.Name, URL: as.URL, Credentials: as.Credentials})
 		require.NoError(t, err)
@@ -42,11 +43,18 @@ func TestALeaseIsNotGivenBackToAFabricThatHasEnded(t *testing.T) {
 		notes, over := make(chan manager.Note, 100), make(chan error, 1)
 		ctx, interrupt := context.WithCancel(t.Context())
 		go func() {
-			over <- manager.New(manager.Config{Fabric: r, State: state, Method: "ddrc", Holder: as.Holder, Tell: func(n manager.Note) { notes <- n }}).Run(ctx)
+			over <- manager.New(manager.Config{
+				Fabric: r, State: state, Method: "ddrc", Holder: as.Holder,
+				Tell: func(n manager.Note) { notes <- n },
+			}).Run(ctx)
 		}()
 		l.await(notes, manager.NoteManages)
 		if ends {
-			fabric, err := bus.NewServer(bus.ServerConfig{Fabric: live.Name, URL: as.URL, Credentials: l.Broker.Credentials(bus.RoleFabric)})
+			fabric,
+				err := bus.NewServer(bus.ServerConfig{
+				Fabric: live.Name, URL: as.URL,
+				Credentials: l.Broker.Credentials(bus.RoleFabric),
+			})
 			require.NoError(t, err)
 			require.NoError(t, fabric.End())
 			require.NoError(t, fabric.Close())

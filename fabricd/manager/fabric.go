@@ -40,7 +40,10 @@ type Fabric interface {
 }
 
 // ErrSuperseded means that another manager has begun since, or the fabric was started again.
-var ErrSuperseded = reply.Code{Name: "superseded", Text: "the term of this manager is over: another has begun, or the fabric was started again"}
+var ErrSuperseded = reply.Code{
+	Name: "superseded",
+	Text: "the term of this manager is over: another has begun, or the fabric was started again",
+}
 
 // Spec is what a manager must know of its fabric.
 type Spec struct {

@@ -36,7 +36,8 @@ func TestAManagerThatIsInterruptedWhileItHoldsNICsLetsThemGoOn(t *testing.T) {
 	require.False(t, l.Fabric.Held())
 	release()
 	l.gate.set(through)
-	require.Equal(t, len(l.Fabric.TableVersions()), count(l.Fabric.TableVersions(), tables.FirstVersion), "nothing was told")
+	require.Equal(t, len(l.Fabric.TableVersions()), count(l.Fabric.TableVersions(), tables.FirstVersion),
+		"nothing was told")
 
 	notes, _ := l.manage("") // and the next one finishes the job
 	require.True(t, l.await(notes, manager.NoteRound).Round.Static)

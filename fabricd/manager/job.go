@@ -33,12 +33,13 @@ type head struct {
 // job is what there is to do for one version of the tables. Together with the jobs before, the plan
 // follows from it.
 type job struct {
-	Version      uint64          `json:"version"`
-	Round        int             `json:"round,omitempty"`  // of the plan: 0, or 1 for the second one
-	Rounds       int             `json:"rounds,omitempty"` // that the plan has, if more than one
-	Acknowledged bool            `json:"acknowledged"`     // all switches had acknowledged the job before when it was planned
-	Told         bool            `json:"told"`             // the same, under its old name: until 0.2.0
-	Settled      bool            `json:"settled"`          // the packets of older tables were gone then, too
+	Version uint64 `json:"version"`
+	Round   int    `json:"round,omitempty"`  // of the plan: 0, or 1 for the second one
+	Rounds  int    `json:"rounds,omitempty"` // that the plan has, if more than one
+	// all switches had acknowledged the job before when it was planned
+	Acknowledged bool            `json:"acknowledged"`
+	Told         bool            `json:"told"`    // the same, under its old name: until 0.2.0
+	Settled      bool            `json:"settled"` // the packets of older tables were gone then, too
 	Dead         []weft.LinkID   `json:"dead"`
 	Died         []weft.LinkID   `json:"died,omitempty"` // of these, those that were alive before
 	Static       bool            `json:"static"`         // no packet may be on its way while it is done

@@ -143,7 +143,10 @@ func (m *Manager) manage(ctx context.Context, held *lease.Lease) (err error) {
 	} else if err != nil {
 		return cause(term, final{err})
 	}
-	m.tell(Note{Kind: NoteManages, Text: fmt.Sprintf("managing by %v, tables of version %d", m.planner.Method(), m.version)})
+	m.tell(Note{
+		Kind: NoteManages,
+		Text: fmt.Sprintf("managing by %v, tables of version %d", m.planner.Method(), m.version),
+	})
 	return cause(term, m.loop(term))
 }
 

@@ -51,7 +51,8 @@ func (m *Manager) recover(ctx context.Context) error {
 			return why
 		}
 		if method = &chosen; !chosen.On() {
-			return fmt.Errorf("%s: nothing to manage: it has no tables, or goes round what is dead by itself: name a method, as %s", m.spec.Routing, manage.Syntax())
+			return fmt.Errorf("%s: nothing to manage: it has no tables, or goes round what is dead by itself: name a method, "+
+				"as %s", m.spec.Routing, manage.Syntax())
 		}
 	}
 	if m.planner, err = manage.New(ctx, g, m.spec.Routing, *method, m.spec.VCs); err != nil {
@@ -85,7 +86,9 @@ func (m *Manager) method(h head, same bool) (*manage.Method, error) {
 	}
 	switch {
 	case same && given != "" && given != h.Method:
-		return nil, fmt.Errorf("the fabric is managed by %s: give that, or no method, and another when the fabric is started again", h.Method)
+		return nil,
+			fmt.Errorf("the fabric is managed by %s: give that, or no method, and another when the fabric is started again",
+				h.Method)
 	case same:
 		given = h.Method
 	case given == "":
@@ -93,7 +96,8 @@ func (m *Manager) method(h head, same bool) (*manage.Method, error) {
 	}
 	method, err := manage.Parse(given)
 	if err == nil && !method.On() {
-		err = fmt.Errorf("a manager by method %s would do nothing: choose %s, %s, %s or %s", given, manage.DDRC, manage.DQR, manage.Direct, manage.Engine)
+		err = fmt.Errorf("a manager by method %s would do nothing: choose %s, %s, %s or %s", given, manage.DDRC, manage.DQR,
+			manage.Direct, manage.Engine)
 	}
 	return &method, err
 }
@@ -209,12 +213,14 @@ func (m *Manager) replay(ctx context.Context) error {
 	for s := range m.has {
 		m.known[s] = m.has[s] == m.before[s] || m.has[s] == m.want[s]
 		if m.has[s] > m.want[s] {
-			return fmt.Errorf("switch %s has tables of version %d, and the state knows of none after %d: is another manager at work, with a state of its own?",
+			return fmt.Errorf("switch %s has tables of version %d, and the state knows of none after %d: is another manager "+
+				"at work, with a state of its own?",
 				m.planner.Graph().Switches[s].Name, m.has[s], m.want[s])
 		}
 	}
 	if j.Round >= len(plan.Rounds) {
-		return fmt.Errorf("version %d is round %d of a plan of %d: is the manager before another program?", j.Version, j.Round+1, len(plan.Rounds))
+		return fmt.Errorf("version %d is round %d of a plan of %d: is the manager before another program?", j.Version,
+			j.Round+1, len(plan.Rounds))
 	}
 	if m.head.Last == j.Version && j.last() && slices.Equal(m.has, m.want) { // it was done
 		m.planner.Adopt(plan)

@@ -75,16 +75,19 @@ type lab struct {
 func start(t *testing.T, spec, routing string, options ...func(*manager.Local)) *lab {
 	t.Helper()
 	l := &lab{patience: rig.Patience}
-	l.Lab = live.Start(t, live.Config{Topology: spec, Routing: routing, Store: true, Serve: func(f *fabric.Fabric, control *bus.Server) {
-		_, vcs, err := subnet.Firmware(t.Context(), routing, f.Topology())
-		require.NoError(t, err)
-		local := manager.Local{Fabric: f, Instance: "first", Routing: routing, VCs: vcs}
-		for _, set := range options {
-			set(&local)
-		}
-		l.gate = &gate{Fabric: local, open: through}
-		require.NoError(t, remote.Serve(control, l.gate))
-	}})
+	l.Lab = live.Start(t, live.Config{
+		Topology: spec, Routing: routing, Store: true,
+		Serve: func(f *fabric.Fabric, control *bus.Server) {
+			_, vcs, err := subnet.Firmware(t.Context(), routing, f.Topology())
+			require.NoError(t, err)
+			local := manager.Local{Fabric: f, Instance: "first", Routing: routing, VCs: vcs}
+			for _, set := range options {
+				set(&local)
+			}
+			l.gate = &gate{Fabric: local, open: through}
+			require.NoError(t, remote.Serve(control, l.gate))
+		},
+	})
 	l.Answer()
 	return l
 }

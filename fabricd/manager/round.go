@@ -113,8 +113,9 @@ func died(now []weft.LinkID, before *subnet.Dead) (list []weft.LinkID) {
 func summary(plan *manage.Plan, method string) fault.Reconfiguration {
 	return fault.Reconfiguration{
 		Method: method, Switches: len(plan.Patches()), Acyclic: plan.Acyclic,
-		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable, Isolated: plan.Unconnected,
-		Without: plan.Without, NoSpare: plan.NoSpare,
+		FlowsTotal: plan.FlowsTotal, FlowsRerouted: plan.FlowsRerouted, Unroutable: plan.Unroutable,
+		Isolated: plan.Unconnected,
+		Without:  plan.Without, NoSpare: plan.NoSpare,
 	}
 }
 
@@ -142,7 +143,9 @@ func (m *Manager) carryOut(ctx context.Context, j job, plan *manage.Plan, r fabr
 			if ctx.Err() != nil { // nothing has changed yet
 				return errors.Join(ctx.Err(), m.resume(ctx))
 			}
-			busy = context.WithoutCancel(ctx) // who leaves now must not leave the NICs held, and half of the tables would be worse; both are short
+			// who leaves now must not leave the NICs held, and half of the tables would be worse; both are
+			// short
+			busy = context.WithoutCancel(ctx)
 		}
 		if at = m.upload(busy); at == 0 && len(j.Tells) > 0 { // the manager before has told them all
 			ports, err := m.cfg.Fabric.Ports(busy)

@@ -113,7 +113,11 @@ func TestAManagerThatWasStoppedDoesNotUndoWhatTheNextOneDid(t *testing.T) {
 	l.Do(fault.Spec{Do: fault.VerbHeal})
 	second := l.await(notes, manager.NoteRound).Round
 	require.Greater(t, second.Version, first.Version)
-	late, err := remote.Dial(bus.ClientConfig{Fabric: "lab", URL: l.Broker.ClientURL(), Credentials: l.Broker.Credentials(bus.RoleManager)})
+	late,
+		err := remote.Dial(bus.ClientConfig{
+		Fabric: "lab", URL: l.Broker.ClientURL(),
+		Credentials: l.Broker.Credentials(bus.RoleManager),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, late.Close()) })
 	_, err = late.Load(t.Context(), &told)
@@ -175,7 +179,8 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	tried := attack.Tally(t, "a manager killed in and between two rounds of tables")
-	for _, during := range []int{0, 1, 2} { // the first upload of the first round, of the second, and the report after both
+	// the first upload of the first round, of the second, and the report after both
+	for _, during := range []int{0, 1, 2} {
 		t.Run([]string{"in the first", "between", "after both"}[during], func(t *testing.T) {
 			t.Parallel()
 			l := start(t, "irregular:16,32,3", "lash")
@@ -193,7 +198,8 @@ func TestAManagerKilledBetweenTwoRoundsLeavesTheNextAbleToFinish(t *testing.T) {
 			patches := len(plan.Rounds[0].Patches)
 			l.gate.set(func(verb string) error {
 				switch {
-				case verb == "load" && (during == 0 || during == 1 && int(passed.Add(1)) > patches), verb == "report" && during == 2:
+				case verb == "load" && (during == 0 || during == 1 && int(passed.Add(1)) > patches),
+					verb == "report" && during == 2:
 				default:
 					return nil
 				}

@@ -13,8 +13,9 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// Every kind of fault on links of which one end, or both, are processes: at soak each kind of fault and
-// each link over both brokers, and each pair of the two over one of them; else half of the pairs.
+// Every kind of fault on links of which one end, or both, are processes: at soak each kind of fault
+// and each link over both brokers, and each pair of the two over one of them; else half of the
+// pairs.
 func TestFaultsOfLinksAndSwitchesThatAreProcesses(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)

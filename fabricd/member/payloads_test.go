@@ -19,8 +19,8 @@ import (
 	"github.com/weft-fabric/weft/nic/netstack"
 )
 
-// What packets carry goes along with a switch that moves to a process and back: a connection through
-// it goes on, its bytes are those that were sent, and every buffer comes back.
+// What packets carry goes along with a switch that moves to a process and back: a connection
+// through it goes on, its bytes are those that were sent, and every buffer comes back.
 func TestPayloadsGoAlongWithASwitchThatMoves(t *testing.T) {
 	t.Parallel()
 	l := start(t, true, with("adaptive-link"))

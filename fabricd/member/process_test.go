@@ -25,7 +25,10 @@ import (
 func TestASwitchOfEachTierAsAProcessCarriesAllPairsAndIsHandedBack(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	for i, fw := range []string{"adaptive-link", "deterministic-link", "updown", "escape", "mroots:layers=2,seed=3"}[:testenv.Levels(5, 3, 1)] {
+	for i, fw := range []string{
+		"adaptive-link", "deterministic-link", "updown", "escape",
+		"mroots:layers=2,seed=3",
+	}[:testenv.Levels(5, 3, 1)] {
 		tier := i % 3
 		t.Run(fmt.Sprint(fw, " tier ", tier), func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
-// Package modules makes firmware of WebAssembly modules known by name: wasm:PATH, with options behind
-// another colon. The module itself is part of the name once it is pinned, wasm:PATH@HASH, so that
-// another process makes the very same one, from what has travelled there or from a file that is alike.
+// Package modules makes firmware of WebAssembly modules known by name: wasm:PATH, with options
+// behind another colon. The module itself is part of the name once it is pinned, wasm:PATH@HASH, so
+// that another process makes the very same one, from what has travelled there or from a file that
+// is alike.
 package modules
 
 import (
@@ -21,8 +22,8 @@ import (
 // Name is that of the source.
 const Name = "wasm"
 
-// mostModules bounds the modules that a process keeps, and those that it runs. Chosen by us: a roll-out
-// needs two, and each may have [wasm.MaxModule] bytes.
+// mostModules bounds the modules that a process keeps, and those that it runs. Chosen by us: a
+// roll-out needs two, and each may have [wasm.MaxModule] bytes.
 const mostModules = 64
 
 // hashDigits is how much of the SHA-256 of a module is in its name.

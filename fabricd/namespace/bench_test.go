@@ -151,7 +151,8 @@ func (p *wirePort) Receive(take func([]byte)) error {
 	}
 }
 
-// BenchmarkStacks measures one connection of the stack without a kernel, alone and through a switch.
+// BenchmarkStacks measures one connection of the stack without a kernel, alone and through a
+// switch.
 func BenchmarkStacks(b *testing.B) {
 	for _, mtu := range []int{1500, 9000} {
 		b.Run(fmt.Sprintf("mtu=%d/alone", mtu), func(b *testing.B) {

@@ -75,7 +75,8 @@ func NICs(ctx context.Context, fabric string) (names []string, of string, err er
 	return names, of, err
 }
 
-// Connections are those of programs on the NICs of this machine, also of the latest that have ended.
+// Connections are those of programs on the NICs of this machine, also of the latest that have
+// ended.
 func Connections(ctx context.Context, fabric string) (list []Connection, err error) {
 	_, err = question(ctx, fabric, ask{Connections: true}, &list)
 	return list, err
@@ -245,7 +246,9 @@ func (n *Namespace) Run(c Command, signals <-chan os.Signal) (code int, err erro
 }
 
 // runBy has a holder run a command, which is in memory too. why is asked when the holder ends.
-func runBy(holder *conn, c Command, command *os.File, signals <-chan os.Signal, why func() error) (code int, err error) {
+func runBy(holder *conn, c Command, command *os.File, signals <-chan os.Signal, why func() error) (code int,
+	err error,
+) {
 	defer func() { _ = holder.Close() }()
 	if err := holder.send(run{}, append([]*os.File{command}, c.Files[:]...)...); err != nil {
 		return 0, err
@@ -284,8 +287,8 @@ func (n *Namespace) Tell(program, unit string, value float64) error {
 // leaveTime is far more than a server takes to see that a client leaves.
 const leaveTime = 2 * time.Second
 
-// Close leaves the namespace, and returns when its server knows. With the last client all that is in
-// it ends.
+// Close leaves the namespace, and returns when its server knows. With the last client all that is
+// in it ends.
 func (n *Namespace) Close() error {
 	err := errors.Join(n.server.SetReadDeadline(time.Now().Add(leaveTime)), n.server.CloseWrite())
 	<-n.ends

@@ -1,6 +1,6 @@
-// Package namespace runs unmodified programs as if each were on a NIC of a running fabric. On Linux a
-// NIC gets namespaces of its own with one interface, weft0, whose packets the NIC sends and takes.
-// Programs of one NIC share them.
+// Package namespace runs unmodified programs as if each were on a NIC of a running fabric. On Linux
+// a NIC gets namespaces of its own with one interface, weft0, whose packets the NIC sends and
+// takes. Programs of one NIC share them.
 //
 // # Who does what
 //
@@ -10,12 +10,12 @@
 //
 // The holder passes the descriptor of weft0 to the server and keeps none, so the interface is there
 // for as long as the NIC is. The server counts the clients by their connections. When the last one
-// ends, however that is, the server ends the holder's connection. The holder ends what is left in its
-// namespaces, waits until the kernel has sent what connections still hold, and ends. A server that is
-// killed closes weft0 too; then there is nothing to wait for.
+// ends, however that is, the server ends the holder's connection. The holder ends what is left in
+// its namespaces, waits until the kernel has sent what connections still hold, and ends. A server
+// that is killed closes weft0 too; then there is nothing to wait for.
 //
-// Clients and holders talk through the server's sockets alone, so a program in a namespace can start
-// programs on other NICs, as MPI does.
+// Clients and holders talk through the server's sockets alone, so a program in a namespace can
+// start programs on other NICs, as MPI does.
 package namespace
 
 import (

@@ -41,8 +41,8 @@ func attributes(user bool) *syscall.SysProcAttr {
 // holder.
 var mainCalled atomic.Bool
 
-// Main is the holder, where this process was started as one; then it does not return. A program that
-// opens namespaces calls it before all else.
+// Main is the holder, where this process was started as one; then it does not return. A program
+// that opens namespaces calls it before all else.
 func Main() {
 	mainCalled.Store(true)
 	if len(os.Args) != 2 || os.Args[0] != holderName || os.Getpid() != 1 {
@@ -79,12 +79,12 @@ func Main() {
 	}
 }
 
-// drainTime is how long connections may take to send what programs left to be sent, when the last one
-// has ended. Chosen by us: some retransmissions take no longer.
+// drainTime is how long connections may take to send what programs left to be sent, when the last
+// one has ended. Chosen by us: some retransmissions take no longer.
 const drainTime = 3 * time.Second
 
-// drain ends all processes, and waits until the kernel has sent what they left in connections, as it
-// does outside of namespaces.
+// drain ends all processes, and waits until the kernel has sent what they left in connections, as
+// it does outside of namespaces.
 func drain() {
 	_ = unix.Kill(-1, unix.SIGKILL) // there may be none
 	late := time.Now().Add(drainTime)
@@ -141,7 +141,8 @@ func mounts(hosts *os.File) error {
 	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("mounts of its own: %w", err)
 	}
-	// Where parts of /proc are hidden, as in containers, the kernel refuses another: the old one stays.
+	// Where parts of /proc are hidden, as in containers, the kernel refuses another: the old one
+	// stays.
 	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	showInterfaces()
 	text, err := readAll(hosts)
@@ -163,8 +164,8 @@ func mounts(hosts *os.File) error {
 }
 
 // showInterfaces shows the interfaces of this namespace in /sys, where MPI looks for them. What was
-// mounted there for control groups stays. Where the kernel refuses it, as in containers, the old one
-// stays.
+// mounted there for control groups stays. Where the kernel refuses it, as in containers, the old
+// one stays.
 func showInterfaces() {
 	const groups = "/sys/fs/cgroup"
 	fd, err := unix.Open(groups, unix.O_PATH|unix.O_CLOEXEC, 0)

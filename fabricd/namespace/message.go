@@ -49,7 +49,8 @@ type made struct {
 	Error string `json:"error,omitempty"`
 }
 
-// run has a holder start a program. The first file is a [Command] in memory, the others are its own.
+// run has a holder start a program. The first file is a [Command] in memory, the others are its
+// own.
 type run struct {
 	Told *told `json:"told,omitempty"` // to a server: nothing is to be started, this is to be noted
 }

@@ -78,7 +78,8 @@ func processes(of []network) map[network]map[ends]report.Process {
 	return found
 }
 
-// programOf is the name of a program, of the folder of its process: that of its command, as ps has it.
+// programOf is the name of a program, of the folder of its process: that of its command, as ps has
+// it.
 func programOf(folder string) string {
 	line, _ := os.ReadFile(folder + "/cmdline")
 	command, _, _ := bytes.Cut(line, []byte{0})

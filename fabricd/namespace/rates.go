@@ -31,8 +31,8 @@ type rate struct {
 	heard weft.Time // when the latest point was told, by the clock of the machine
 }
 
-// tell notes what a client tells of its program. of is what the client told before; nil: nothing. at
-// is by the clock of the fabric, now by that of the machine.
+// tell notes what a client tells of its program. of is what the client told before; nil: nothing.
+// at is by the clock of the fabric, now by that of the machine.
 func (r *rates) tell(of *rate, nic string, t told, at, now weft.Time) *rate {
 	after := weft.Time(0)
 	if of != nil {

@@ -102,7 +102,8 @@ func TestARateIsKeptAsAProgramTellsIt(t *testing.T) {
 	rig.Until(t, func() bool { return last().Ended }, "it has ended")
 	n = open(t, "rate", "n01")
 	require.NoError(t, n.Tell("\x1b[31m\xffred"+strings.Repeat("é", 100), "steps/s", 1))
-	rig.Until(t, func() bool { return strings.HasPrefix(last().Program, "?[31m?redéé") }, "nothing of it acts on a terminal")
+	rig.Until(t, func() bool { return strings.HasPrefix(last().Program, "?[31m?redéé") },
+		"nothing of it acts on a terminal")
 	require.LessOrEqual(t, len(last().Program), 64)
 	for i := range 10 {
 		require.NoError(t, n.Tell(strconv.Itoa(i), "steps/s", 1))

@@ -90,8 +90,8 @@ func Serve(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// inFolder calls do with a path to a file of a folder that is short enough for a socket, however long
-// the folder's own is.
+// inFolder calls do with a path to a file of a folder that is short enough for a socket, however
+// long the folder's own is.
 func inFolder(folder, name string, do func(path string) error) error {
 	dir, err := os.Open(folder)
 	if err != nil {

@@ -79,7 +79,10 @@ type brandes struct {
 
 func newBrandes(n *net) *brandes {
 	k := len(n.weight)
-	return &brandes{net: n, dist: make([]int, k), ways: make([]float64, k), flow: make([]float64, k), order: make([]int, 0, k)}
+	return &brandes{
+		net: n, dist: make([]int, k), ways: make([]float64, k), flow: make([]float64, k),
+		order: make([]int, 0, k),
+	}
 }
 
 // from calls each with the load of every edge on shortest paths from s, when s sends so much to

@@ -65,7 +65,8 @@ type score struct {
 }
 
 func (a score) compare(b score) int {
-	return cmp.Or(cmp.Compare(a.room, b.room), cmp.Compare(a.over, b.over), cmp.Compare(a.cut, b.cut), cmp.Compare(a.odd, b.odd))
+	return cmp.Or(cmp.Compare(a.room, b.room), cmp.Compare(a.over, b.over), cmp.Compare(a.cut, b.cut),
+		cmp.Compare(a.odd, b.odd))
 }
 
 // division is a net in parts.

@@ -73,7 +73,8 @@ func Place(g *topology.Graph, agents []Agent) (*Placement, error) {
 		}
 	}
 	if best.score.room > 0 {
-		return nil, fmt.Errorf("placement: %w: in all it would do, but the switches cannot be shared out so that they fit: offer more on some agent, or add one%s", ErrRoom, offers(base, agents))
+		return nil, fmt.Errorf("placement: %w: in all it would do, but the switches cannot be shared out so that they fit: "+
+			"offer more on some agent, or add one%s", ErrRoom, offers(base, agents))
 	}
 	return newPlacement(g, agents, best.of), nil
 }
@@ -82,7 +83,8 @@ func Place(g *topology.Graph, agents []Agent) (*Placement, error) {
 // been written down does.
 func PlaceAs(g *topology.Graph, agents []string, of []int) (*Placement, error) {
 	if len(of) != len(g.Switches) {
-		return nil, fmt.Errorf("placement: of %d switches, but %s has %d: it is that of another fabric", len(of), g.Spec, len(g.Switches))
+		return nil, fmt.Errorf("placement: of %d switches, but %s has %d: it is that of another fabric", len(of), g.Spec,
+			len(g.Switches))
 	}
 	all := make([]Agent, len(agents))
 	for i, name := range agents {
@@ -143,7 +145,8 @@ func checkRoom(base *net, agents []Agent) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("placement: %w: room for %s is missing: add agents, or offer more on them%s", ErrRoom, strings.Join(missing, " and "), offers(base, agents))
+	return fmt.Errorf("placement: %w: room for %s is missing: add agents, or offer more on them%s", ErrRoom,
+		strings.Join(missing, " and "), offers(base, agents))
 }
 
 // offers lists what each agent offers and how much more each would need if all were to hold the

@@ -111,12 +111,16 @@ func TestPlacementsOfAnyGraphAreSoundAndTheSameEachTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		switches := 4 + rng.IntN(40)
-		spec := fmt.Sprintf("irregular:%d,%d,%d", switches, min(switches+rng.IntN(switches), switches*(switches-1)/2), rng.IntN(1000))
+		spec := fmt.Sprintf("irregular:%d,%d,%d", switches, min(switches+rng.IntN(switches), switches*(switches-1)/2),
+			rng.IntN(1000))
 		g := topologytest.Parse(t, spec)
 		total := 2 * len(g.Links)
 		var as []placement.Agent
 		for i := range 1 + rng.IntN(5) {
-			as = append(as, placement.Agent{Name: fmt.Sprintf("h%d", i), Ports: total/2 + rng.IntN(total), Cores: rng.IntN(4), Switches: rng.IntN(2) * switches})
+			as = append(as, placement.Agent{
+				Name: fmt.Sprintf("h%d", i), Ports: total/2 + rng.IntN(total), Cores: rng.IntN(4),
+				Switches: rng.IntN(2) * switches,
+			})
 		}
 		if len(as) == 1 {
 			as[0].Ports = total
@@ -214,7 +218,8 @@ func TestTooLittleRoomIsSaidWithWhatIsMissing(t *testing.T) {
 	as[1].Ports = 100
 	_, err := placement.Place(g, as)
 	require.ErrorIs(t, err, placement.ErrRoom)
-	require.EqualError(t, err, "placement: too little room on the agents: room for 134 ports of 384 is missing: add agents, or offer more on them\n"+
+	require.EqualError(t, err, "placement: too little room on the agents: room for 134 ports of 384 is missing: add "+
+		"agents, or offer more on them\n"+
 		"  h0: room for 150 ports, 42 ports less than its share\n  h1: room for 100 ports, 92 ports less than its share")
 	as = agents(2, 1000)
 	as[0].Switches, as[1].Switches = 30, 10
@@ -269,7 +274,8 @@ func TestALargeTreeIsPlacedInTheTimeOfAStart(t *testing.T) {
 	p, err := placement.Place(g, as)
 	require.NoError(t, err)
 	sound(t, g, as, p)
-	require.Less(t, p.Cost.Crossing*100, p.Cost.Links*36, "two thirds of the links of top switches, and they have half of all links")
+	require.Less(t, p.Cost.Crossing*100, p.Cost.Links*36,
+		"two thirds of the links of top switches, and they have half of all links")
 }
 
 func BenchmarkPlace(b *testing.B) {

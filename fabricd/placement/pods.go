@@ -55,7 +55,9 @@ func seen(pods []Pod) int {
 }
 
 // gather makes pods of the switches with the same key; in order of their first switch.
-func gather[K comparable](g *topology.Graph, name func(n int, k K) string, key func(weft.SwitchID) (k K, ok bool)) (pods []Pod) {
+func gather[K comparable](g *topology.Graph, name func(n int, k K) string,
+	key func(weft.SwitchID) (k K, ok bool),
+) (pods []Pod) {
 	number := map[K]int{}
 	for s := range g.Switches {
 		id := weft.SwitchID(s)
@@ -126,5 +128,6 @@ func parts(g *topology.Graph) []Pod {
 		agents[i].Ports = unbounded
 	}
 	of := divide(n, shares(n.total(), n.heaviest(), agents)).of
-	return gather(g, func(n int, _ int) string { return fmt.Sprintf("part%d", n) }, func(s weft.SwitchID) (int, bool) { return of[s], true })
+	return gather(g, func(n int, _ int) string { return fmt.Sprintf("part%d", n) },
+		func(s weft.SwitchID) (int, bool) { return of[s], true })
 }

@@ -64,7 +64,8 @@ func TestPodsOfAnyGraph(t *testing.T) {
 			}
 		}
 		between := len(g.Links) - len(g.NICs)
-		require.Greater(t, inside*len(pods), between, "%s: %d of %d links inside of %d pods: less than by chance", spec, inside, between, len(pods))
+		require.Greater(t, inside*len(pods), between, "%s: %d of %d links inside of %d pods: less than by chance", spec,
+			inside, between, len(pods))
 	}
 }
 

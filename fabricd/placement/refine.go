@@ -109,7 +109,8 @@ func (s *state) next(moved []bool, slack int) (v, to int) {
 		w := s.net.weight[u]
 		out := heavy && (s.held[q].ports > s.to[q].cap.ports || s.held[q].switches > s.to[q].cap.switches)
 		for p := range s.to {
-			if p == q || !out && s.links[u][p] == 0 || s.held[p].ports+w.ports > s.to[p].cap.ports+slack || s.held[p].switches >= s.to[p].cap.switches+1 {
+			if p == q || !out && s.links[u][p] == 0 || s.held[p].ports+w.ports > s.to[p].cap.ports+slack ||
+				s.held[p].switches >= s.to[p].cap.switches+1 {
 				continue
 			}
 			r := out && s.held[p].ports+w.ports <= s.to[p].cap.ports && s.held[p].switches+w.switches <= s.to[p].cap.switches

@@ -252,7 +252,10 @@ func At(ctx context.Context, server bus.Resolved, name string) (Entry, error) {
 	if server.URL == "" {
 		return Find(name)
 	}
-	e := Entry{Listed: Listed{URL: server.URL}, Operator: server.Credentials, Viewer: server.Credentials, Manager: server.Credentials}
+	e := Entry{
+		Listed: Listed{URL: server.URL}, Operator: server.Credentials, Viewer: server.Credentials,
+		Manager: server.Credentials,
+	}
 	if name == "" {
 		names, err := bus.Fabrics(ctx, server)
 		switch {
@@ -261,7 +264,8 @@ func At(ctx context.Context, server bus.Resolved, name string) (Entry, error) {
 		case err != nil:
 			return Entry{}, err
 		case len(names) == 0:
-			return Entry{}, fmt.Errorf("%w at this server: start one there, or name one that does not answer with --fabric", ErrNone)
+			return Entry{}, fmt.Errorf("%w at this server: start one there, or name one that does not answer with --fabric",
+				ErrNone)
 		case len(names) > 1:
 			return Entry{}, severalError(names)
 		}

@@ -111,8 +111,10 @@ func TestFilesThatAreNotOursStay(t *testing.T) {
 	entry, err := os.ReadFile(left(t, dir, "other"))
 	require.NoError(t, err)
 	files := map[string]string{
-		"tokens.json": `[{"name":"a","role":"view"}]`, "empty.json": "", "text.json": "not JSON", "list.json": "[]", "null.json": "null",
-		"named.json": `{"name":"named"}`, "renamed.json": string(entry), "half.json": string(entry[:len(entry)/2]), "x.json.new": "x", "notes": "x",
+		"tokens.json": `[{"name":"a","role":"view"}]`, "empty.json": "", "text.json": "not JSON", "list.json": "[]",
+		"null.json":  "null",
+		"named.json": `{"name":"named"}`, "renamed.json": string(entry), "half.json": string(entry[:len(entry)/2]),
+		"x.json.new": "x", "notes": "x",
 	}
 	for name, text := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))

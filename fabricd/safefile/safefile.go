@@ -233,9 +233,11 @@ func private(path string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: %s, where a file with a secret was expected: %w: name another", path, kind(info), ErrUnsafe)
 	case !trusted(info):
-		return fmt.Errorf("%s: it belongs to %s, who can read and change the secret in it: %w: copy it to a file of your own", path, owner(info), ErrUnsafe)
+		return fmt.Errorf("%s: it belongs to %s, who can read and change the secret in it: %w: copy it to a file of your own",
+			path, owner(info), ErrUnsafe)
 	case lets(info, ^allowed):
-		return fmt.Errorf("%s: its mode %v, or its access control list, lets others have the secret in it: %w: run chmod go= %s, "+
+		return fmt.Errorf("%s: its mode %v, or its access control list, lets others have the secret in it: %w: run chmod "+
+			"go= %s, "+
 			"and rotate the key if others use this machine", path, info.Mode().Perm(), ErrUnsafe, path)
 	}
 	return nil

@@ -26,8 +26,10 @@ func judged(t *testing.T, text string) scenario.Result {
 func TestASilentCutIsDetectedByBothEndsInTimeOrTheScenarioFails(t *testing.T) {
 	t.Parallel()
 	testenv.Unraced(t)
-	const cut = "\nduration: 3500ms\ntimeline: [{at: 50ms, cut: s0.00-s1.00, silent: true}, {at: 60ms, cut: s0.11-s1.11, silent: true, direction: to}, {at: 3400ms, heal: true}]\n"
-	r, _ := virtually(t, load(t, cut+"liveness: {interval: 100ms, multiplier: 5}\nexpect: {detected_within: 3s, no_false_detection: true, lost_at_least: 1}\n"))
+	const cut = "\nduration: 3500ms\ntimeline: [{at: 50ms, cut: s0.00-s1.00, silent: true}, {at: 60ms, cut: " +
+		"s0.11-s1.11, silent: true, direction: to}, {at: 3400ms, heal: true}]\n"
+	r, _ := virtually(t, load(t, cut+"liveness: {interval: 100ms, multiplier: 5}\nexpect: {detected_within: 3s, "+
+		"no_false_detection: true, lost_at_least: 1}\n"))
 	assert.True(t, r.Pass, "%v", r.Failed)
 	assert.Len(t, r.Faults[0].Detected, 2)
 
@@ -95,7 +97,8 @@ expect: {lost_at_most: 0, reroutes_at_least: 1000000, delivered_at_least: 100000
 `))
 	assert.Equal(t, []string{"lost_at_most", "reroutes_at_least", "delivered_at_least"}, r.Broken)
 	assert.Regexp(t, `^lost_at_most 0: the fabric lost \d+ packets?\n`+
-		`reroutes_at_least 1000000: there were \d+\ndelivered_at_least 1000000: \d+ were delivered$`, strings.Join(r.Failed, "\n"))
+		`reroutes_at_least 1000000: there were \d+\ndelivered_at_least 1000000: \d+ were delivered$`,
+		strings.Join(r.Failed, "\n"))
 	r = judged(t, "\nduration: 100ms\nexpect: {lost_at_least: 1}\n")
 	assert.Equal(t, []string{"lost_at_least 1: 0 were lost"}, r.Failed)
 }

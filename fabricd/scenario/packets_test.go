@@ -48,7 +48,8 @@ func sent(t *testing.T, text string) (scenario.Result, []weft.PortID) {
 func TestSinglePacketsAreSentBesideTheTraffic(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
-	r, first := sent(t, "timeline:\n  - {at: 10ms, send: {from: n000, to: n001}}\n  - {at: 20ms, send: {from: n100, to: n011, count: 3}}\n"+
+	r, first := sent(t, "timeline:\n  - {at: 10ms, send: {from: n000, to: n001}}\n  - {at: 20ms, send: {from: n100, to: "+
+		"n011, count: 3}}\n"+
 		"expect: {delivered_at_least: 4, discarded: 0, hops_at_most: 5}\n")
 	assert.True(t, r.Pass, "%v", r.Failed)
 	assert.EqualValues(t, 4, r.Ledger.Injected)

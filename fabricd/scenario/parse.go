@@ -112,8 +112,9 @@ func (p *parser) fail(path string, err error) {
 
 func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmware.Firmware) (*Scenario, error) {
 	s := &Scenario{
-		Name: f.Name, About: strings.TrimSpace(f.About), Path: doc.File(), Source: doc.Text(), File: f, Warnings: doc.Warnings(),
-		Expect: f.Expect,
+		Name: f.Name, About: strings.TrimSpace(f.About), Path: doc.File(), Source: doc.Text(), File: f,
+		Warnings: doc.Warnings(),
+		Expect:   f.Expect,
 	}
 	p := &parser{doc: doc, options: &s.Options}
 	if f.Name == "" {
@@ -130,7 +131,8 @@ func parse(ctx context.Context, doc *document.Doc, f format.File, own ...firmwar
 		p.fail("$."+m.Path, m.Err)
 	}
 	if l := f.Liveness; l.Interval.Off() && l.Multiplier != 0 {
-		p.fail("$.liveness.multiplier", fmt.Errorf("the interval is off: leave the multiplier out, or give an interval such as 50ms"))
+		p.fail("$.liveness.multiplier",
+			fmt.Errorf("the interval is off: leave the multiplier out, or give an interval such as 50ms"))
 	}
 	s.Options, s.Routing, s.Manager, s.Delays = made.Options, made.Routing, made.Manager, made.Delays
 	s.OpenSM, s.Args = made.OpenSM, made.Args

@@ -27,7 +27,8 @@ func (p *parser) expect(e format.Expect, s *Scenario) {
 	}
 	p.within("$.expect.hops_at_most", e.HopsAtMost, weft.MaxHops)
 	if e.LostAtMost != nil && *e.LostAtMost < e.LostAtLeast {
-		p.fail("$.expect.lost_at_least", fmt.Errorf("%d is more than lost_at_most, %d: no run can hold both", e.LostAtLeast, *e.LostAtMost))
+		p.fail("$.expect.lost_at_least",
+			fmt.Errorf("%d is more than lost_at_most, %d: no run can hold both", e.LostAtLeast, *e.LostAtMost))
 	}
 	if e.RequeuedAtLeast > 0 && !s.Options.Switch.Requeue {
 		p.fail("$.expect.requeued_at_least", fmt.Errorf("nothing is requeued: set switch.requeue"))

@@ -90,7 +90,8 @@ func ports(g *topology.Graph, sw weft.SwitchID, name format.Port) (list []weft.P
 	}
 	_, _, ok := g.Peer(weft.End{Node: sw.Node(), Port: weft.PortID(min(max(n, 0), weft.MaxPorts))})
 	if n < 0 || !ok {
-		return nil, fmt.Errorf("port %d of %s leads nowhere: it has ports 0 to %d", n, g.Switches[sw].Name, g.Place(sw).Ports()-1)
+		return nil, fmt.Errorf("port %d of %s leads nowhere: it has ports 0 to %d", n, g.Switches[sw].Name,
+			g.Place(sw).Ports()-1)
 	}
 	return []weft.PortID{weft.PortID(n)}, nil
 }

@@ -77,10 +77,13 @@ func runPrograms(t *testing.T, programs string) (scenario.Result, *plain) {
 	defer m.Close()
 	p := &plain{}
 	p.ctx, p.end = context.WithCancel(t.Context())
-	r, err := scenario.Runner{Transport: m, NICs: func(_ context.Context, _ *fabric.Fabric, names []string) (scenario.NICs, error) {
-		assert.NotEmpty(t, names)
-		return p, nil
-	}}.Run(t.Context(), s)
+	r, err := scenario.Runner{
+		Transport: m,
+		NICs: func(_ context.Context, _ *fabric.Fabric, names []string) (scenario.NICs, error) {
+			assert.NotEmpty(t, names)
+			return p, nil
+		},
+	}.Run(t.Context(), s)
 	require.NoError(t, err)
 	return r, p
 }

@@ -14,9 +14,11 @@ import (
 func (s *Scenario) judgeReports(reports []fault.Report, heard *silences, fail func(name, format string, args ...any)) {
 	g := s.Options.Topology
 	for i, r := range reports {
-		if s.detectedWithin > 0 && r.Kind == string(fault.VerbCut) && r.Silent && lasts(r, s.detectedWithin) && alone(g, reports, i) {
+		if s.detectedWithin > 0 && r.Kind == string(fault.VerbCut) && r.Silent && lasts(r, s.detectedWithin) &&
+			alone(g, reports, i) {
 			if ends := endsWithin(r, s.detectedWithin); ends < 2 {
-				fail("detected_within", "detected_within %v: %s at %.3f s: %d of 2 ends found out within it, %v", s.detectedWithin, r.What, r.At, ends, r.Detected)
+				fail("detected_within", "detected_within %v: %s at %.3f s: %d of 2 ends found out within it, %v", s.detectedWithin,
+					r.What, r.At, ends, r.Detected)
 			}
 		}
 		if s.madeGoodWithin > 0 && r.Degradation.Found {
@@ -34,7 +36,9 @@ func (s *Scenario) judgeReports(reports []fault.Report, heard *silences, fail fu
 	}
 	for _, e := range heard.list {
 		if !explained(g, reports, e) {
-			fail("no_false_detection", "no_false_detection: at %.3f s %s took its neighbour on %s for silent, and no fault was in force there", e.At, e.Node, e.Link)
+			fail("no_false_detection",
+				"no_false_detection: at %.3f s %s took its neighbour on %s for silent, and no fault was in force there", e.At,
+				e.Node, e.Link)
 		}
 	}
 }

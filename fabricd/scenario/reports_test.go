@@ -28,7 +28,10 @@ func verdicts(t *testing.T, s Scenario, reports []fault.Report, heard silences) 
 }
 
 func both(ms float64) []fault.Detection {
-	return []fault.Detection{{End: "s0.00", Port: 0, AfterSeconds: ms / 1000}, {End: "s1.00", Port: 2, AfterSeconds: ms / 1000}}
+	return []fault.Detection{
+		{End: "s0.00", Port: 0, AfterSeconds: ms / 1000},
+		{End: "s1.00", Port: 2, AfterSeconds: ms / 1000},
+	}
 }
 
 func TestDetectionIsJudgedForEachSilentCutThatLastsAndIsAloneOnItsLink(t *testing.T) {
@@ -40,15 +43,24 @@ func TestDetectionIsJudgedForEachSilentCutThatLastsAndIsAloneOnItsLink(t *testin
 		reports []fault.Report
 		failed  []string
 	}{
-		"in time":       {[]fault.Report{with(func(r *fault.Report) { r.Detected = both(199) })}, nil},
-		"late":          {[]fault.Report{with(func(r *fault.Report) { r.Detected = both(201) })}, []string{"detected_within"}},
-		"one end":       {[]fault.Report{with(func(r *fault.Report) { r.Detected = both(1)[:1] })}, []string{"detected_within"}},
-		"one end twice": {[]fault.Report{with(func(r *fault.Report) { r.Detected = append(both(1)[:1], both(2)[:1]...) })}, []string{"detected_within"}},
-		"nobody":        {[]fault.Report{cut}, []string{"detected_within"}},
-		"short":         {[]fault.Report{with(func(r *fault.Report) { r.RestoredAt = 10.2 })}, nil},
-		"long enough":   {[]fault.Report{with(func(r *fault.Report) { r.RestoredAt = 10.3 })}, []string{"detected_within"}},
-		"signalled":     {[]fault.Report{with(func(r *fault.Report) { r.Silent = false })}, nil},
-		"a flap":        {[]fault.Report{with(func(r *fault.Report) { r.Kind = "flap" })}, nil},
+		"in time": {[]fault.Report{with(func(r *fault.Report) { r.Detected = both(199) })}, nil},
+		"late": {
+			[]fault.Report{with(func(r *fault.Report) { r.Detected = both(201) })},
+			[]string{"detected_within"},
+		},
+		"one end": {
+			[]fault.Report{with(func(r *fault.Report) { r.Detected = both(1)[:1] })},
+			[]string{"detected_within"},
+		},
+		"one end twice": {
+			[]fault.Report{with(func(r *fault.Report) { r.Detected = append(both(1)[:1], both(2)[:1]...) })},
+			[]string{"detected_within"},
+		},
+		"nobody":      {[]fault.Report{cut}, []string{"detected_within"}},
+		"short":       {[]fault.Report{with(func(r *fault.Report) { r.RestoredAt = 10.2 })}, nil},
+		"long enough": {[]fault.Report{with(func(r *fault.Report) { r.RestoredAt = 10.3 })}, []string{"detected_within"}},
+		"signalled":   {[]fault.Report{with(func(r *fault.Report) { r.Silent = false })}, nil},
+		"a flap":      {[]fault.Report{with(func(r *fault.Report) { r.Kind = "flap" })}, nil},
 		"its switch is dead": {[]fault.Report{
 			{Kind: "crash", Target: "s1.00", At: 9}, cut,
 		}, nil},

@@ -24,7 +24,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // run runs a scenario over links in memory.
-func run(t *testing.T, ctx context.Context, s *scenario.Scenario, progress func(f *fabric.Fabric, at time.Duration, step string)) (scenario.Result, error) {
+func run(t *testing.T, ctx context.Context, s *scenario.Scenario,
+	progress func(f *fabric.Fabric, at time.Duration, step string),
+) (scenario.Result, error) {
 	t.Helper()
 	m := wire.NewMemory()
 	defer m.Close()
@@ -132,7 +134,8 @@ func TestEveryVerbDoesWhatItSaysAtItsTime(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, r.Pass, "%v", r.Failed)
 	assert.Equal(t, []string{
-		"send 2 packets n000 to n111", "traffic uniform:0.5", "cut s0.00-s1.00", "restore s0.00-s1.00", "crash s1.00", "restore s1.00", "cut s0.00-s1.00",
+		"send 2 packets n000 to n111", "traffic uniform:0.5", "cut s0.00-s1.00", "restore s0.00-s1.00", "crash s1.00",
+		"restore s1.00", "cut s0.00-s1.00",
 		"heal all", "traffic none",
 	}, steps)
 	assert.Len(t, r.Faults, 3)
@@ -230,7 +233,8 @@ func TestAScenarioIsNotReadOnceItsContextHasEnded(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := scenario.Load(ctx, "cut.yaml", []byte("name: cut\ntopology: ring:4\nrouting: lash\nduration: 1s\nexpect: {}\n"))
+	_, err := scenario.Load(ctx, "cut.yaml",
+		[]byte("name: cut\ntopology: ring:4\nrouting: lash\nduration: 1s\nexpect: {}\n"))
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "cut.yaml is not read to its end")
 	var at *document.Error
@@ -238,7 +242,10 @@ func TestAScenarioIsNotReadOnceItsContextHasEnded(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yaml", "testdata/bad/*.yaml", "../../scenarios/*.yaml", "../../scenarios/faults/*.yaml", "../../scenarios/opensm/*.yaml"} {
+	for _, pattern := range []string{
+		"testdata/*.yaml", "testdata/bad/*.yaml", "../../scenarios/*.yaml",
+		"../../scenarios/faults/*.yaml", "../../scenarios/opensm/*.yaml",
+	} {
 		list, err := filepath.Glob(pattern)
 		require.NoError(f, err)
 		for _, path := range list {

@@ -39,7 +39,8 @@ func TestTheSchemaRefusesWhatHasTheWrongShape(t *testing.T) {
 	t.Parallel()
 	s := schema(t)
 	for _, name := range []string{
-		"unknown-field", "unknown-expectation", "wrong-types", "missing-fields", "bad-values", "bad-parameters", "bad-targets",
+		"unknown-field", "unknown-expectation", "wrong-types", "missing-fields", "bad-values", "bad-parameters",
+		"bad-targets",
 		"not-names", "no-names", "bad-damping", "bad-interval",
 		"bad-send", "bad-choices", "bad-programs", "no-port",
 	} {

@@ -18,10 +18,10 @@ const (
 	mostShrinkRuns      = 500
 )
 
-// Shrinker says how to reduce a scenario that fails to a smallest one that still does: fewer faults,
-// simpler ones, less traffic, a shorter run. A scenario is live, so a failure need not come every
-// time: a candidate counts as failing when one of so many runs does, on an expectation that the
-// original failed on.
+// Shrinker says how to reduce a scenario that fails to a smallest one that still does: fewer
+// faults, simpler ones, less traffic, a shorter run. A scenario is live, so a failure need not come
+// every time: a candidate counts as failing when one of so many runs does, on an expectation that
+// the original failed on.
 type Shrinker struct {
 	// Run runs one candidate.
 	Run func(ctx context.Context, s *Scenario) (Result, error)
@@ -129,8 +129,10 @@ const tooFew = "delivered_at_least"
 func reducible(broken []string) ([]string, error) {
 	want := slices.DeleteFunc(slices.Clone(broken), func(name string) bool { return slices.Contains(scarce, name) })
 	if len(want) == 0 {
-		return nil, fmt.Errorf("it fails %s alone: with fewer faults or less traffic that fails all the more, so there is nothing to shrink",
-			strings.Join(broken, ", "))
+		return nil,
+			fmt.Errorf("it fails %s alone: with fewer faults or less traffic that fails all the more, so there is nothing to "+
+				"shrink",
+				strings.Join(broken, ", "))
 	}
 	if i := slices.Index(want, tooFew); i >= 0 && len(want) > 1 {
 		want = slices.Delete(want, i, i+1)

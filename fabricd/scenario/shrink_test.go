@@ -89,7 +89,8 @@ func TestOfTenFaultsTheOneThatMattersIsLeft(t *testing.T) {
 }
 
 // pretend judges a scenario without running it: fails says which expectations break.
-func pretend(fails func(s *scenario.Scenario) []string) func(context.Context, *scenario.Scenario) (scenario.Result, error) {
+func pretend(fails func(s *scenario.Scenario) []string) func(context.Context, *scenario.Scenario) (scenario.Result,
+	error) {
 	return func(_ context.Context, s *scenario.Scenario) (scenario.Result, error) {
 		broken := fails(s)
 		return scenario.Result{Pass: len(broken) == 0, Broken: broken}, nil
@@ -213,20 +214,29 @@ func TestInterruptedItReturnsTheBestSoFar(t *testing.T) {
 	assert.Equal(t, 4, runs)
 	assert.Nil(t, o.File.Expect.LostAtMost, "the first reduction is kept")
 
-	o, err = scenario.Shrinker{Budget: time.Millisecond, Run: func(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
-		<-ctx.Done()
-		return scenario.Result{Broken: []string{"discarded"}}, nil
-	}}.Shrink(t.Context(), parseFile(t, flaps))
+	o, err = scenario.Shrinker{
+		Budget: time.Millisecond,
+		Run: func(ctx context.Context, s *scenario.Scenario) (scenario.Result, error) {
+			<-ctx.Done()
+			return scenario.Result{Broken: []string{"discarded"}}, nil
+		},
+	}.Shrink(t.Context(), parseFile(t, flaps))
 	require.NoError(t, err)
 	assert.Equal(t, "its budget of 1ms is spent", o.Stopped)
 }
 
 func TestWhatCannotBeShrunkSaysWhy(t *testing.T) {
 	t.Parallel()
-	_, err := scenario.Shrinker{Run: pretend(func(*scenario.Scenario) []string { return []string{"reroutes_at_least"} })}.Shrink(t.Context(), parseFile(t, flaps))
-	require.ErrorContains(t, err, "it fails reroutes_at_least alone: with fewer faults or less traffic that fails all the more")
+	_,
+		err := scenario.Shrinker{Run: pretend(func(*scenario.Scenario) []string {
+		return []string{"reroutes_at_least"}
+	})}.Shrink(t.Context(), parseFile(t, flaps))
+	require.ErrorContains(t, err,
+		"it fails reroutes_at_least alone: with fewer faults or less traffic that fails all the more")
 	broken := errors.New("no fabric")
-	_, err = scenario.Shrinker{Run: func(context.Context, *scenario.Scenario) (scenario.Result, error) { return scenario.Result{}, broken }}.Shrink(t.Context(), parseFile(t, flaps))
+	_, err = scenario.Shrinker{Run: func(context.Context, *scenario.Scenario) (scenario.Result, error) {
+		return scenario.Result{}, broken
+	}}.Shrink(t.Context(), parseFile(t, flaps))
 	require.ErrorIs(t, err, broken)
 	f := parseFile(t, flaps)
 	f.Topology = "nothing"

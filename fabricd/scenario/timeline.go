@@ -19,8 +19,14 @@ var verbs = []struct {
 	params []string
 }{
 	{fault.VerbCut, func(s *format.Step) format.Names { return s.Cut }, []string{"direction", "silent", "for"}},
-	{fault.VerbFlap, func(s *format.Step) format.Names { return s.Flap }, []string{"direction", "silent", "for", "period", "duty", "count", "jitter"}},
-	{fault.VerbImpair, func(s *format.Step) format.Names { return s.Impair }, []string{"direction", "for", "jitter", "loss", "delay", "rate", "clear"}},
+	{
+		fault.VerbFlap, func(s *format.Step) format.Names { return s.Flap },
+		[]string{"direction", "silent", "for", "period", "duty", "count", "jitter"},
+	},
+	{
+		fault.VerbImpair, func(s *format.Step) format.Names { return s.Impair },
+		[]string{"direction", "for", "jitter", "loss", "delay", "rate", "clear"},
+	},
 	{fault.VerbCrash, func(s *format.Step) format.Names { return s.Crash }, []string{"for"}},
 	{fault.VerbRestore, func(s *format.Step) format.Names { return s.Restore }, []string{"direction"}},
 	{fault.VerbRestart, func(s *format.Step) format.Names { return s.Restart }, nil},
@@ -62,10 +68,12 @@ func (p *parser) timeline(steps []format.Step, g *topology.Graph, s *Scenario) {
 		path := fmt.Sprintf("$.timeline[%d]", i)
 		at := p.duration(path+".at", steps[i].At)
 		if at > s.Duration {
-			p.fail(path+".at", fmt.Errorf("%v is after the end of the scenario at %v: lengthen duration or move the step", at, s.Duration))
+			p.fail(path+".at", fmt.Errorf("%v is after the end of the scenario at %v: lengthen duration or move the step", at,
+				s.Duration))
 		}
 		if n := len(s.Timeline); n > 0 && at < s.Timeline[n-1].At {
-			p.fail(path+".at", fmt.Errorf("%v is before the step above it at %v: put the steps in order", at, s.Timeline[n-1].At))
+			p.fail(path+".at", fmt.Errorf("%v is before the step above it at %v: put the steps in order", at,
+				s.Timeline[n-1].At))
 		}
 		a := p.step(path, &steps[i], g)
 		a.At = at
@@ -93,7 +101,9 @@ func (p *parser) step(path string, st *format.Step, g *topology.Graph) (a Action
 		other = "send"
 	}
 	if found != 1 {
-		p.fail(path, fmt.Errorf("expected exactly one of cut, flap, impair, crash, restore, restart, heal, traffic, send, found %d", found))
+		p.fail(path,
+			fmt.Errorf("expected exactly one of cut, flap, impair, crash, restore, restart, heal, traffic, send, found %d",
+				found))
 		return a
 	}
 	before := p.errs.Len()

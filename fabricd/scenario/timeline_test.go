@@ -41,29 +41,62 @@ func load(t *testing.T, text string) *scenario.Scenario {
 func TestEveryStepIsTheOrderThatItNames(t *testing.T) {
 	t.Parallel()
 	const link = "s0.00-s1.00"
-	zero := fault.Impair{Loss: new(fault.Percent), Delay: new(fault.Duration), Jitter: new(fault.Duration), Rate: new(fault.Rate)}
+	zero := fault.Impair{
+		Loss: new(fault.Percent), Delay: new(fault.Duration), Jitter: new(fault.Duration),
+		Rate: new(fault.Rate),
+	}
 	some := zero
 	some.Loss = new(fault.Percent(5))
 	for step, want := range map[string][]fault.Spec{
-		"cut: s0.00-s1.00":                                   {{Do: fault.VerbCut, A: link}},
-		"cut: s1.00-s0.00, silent: true, for: 2s":            {{Do: fault.VerbCut, A: link, Silent: true, For: fault.Duration(2 * time.Second)}},
-		"cut: s0.00-s1.00, direction: to":                    {{Do: fault.VerbCut, A: link, Direction: fault.To}},
-		"cut: s1.00-s0.00, direction: to":                    {{Do: fault.VerbCut, A: link, Direction: fault.From}},
-		"cut: s1.00-s0.00, direction: from":                  {{Do: fault.VerbCut, A: link, Direction: fault.To}},
-		"cut: s1.00-s0.00, direction: both":                  {{Do: fault.VerbCut, A: link, Direction: fault.Both}},
-		"cut: [s0.00-s1.00, s2.00-n000]":                     {{Do: fault.VerbCut, A: link}, {Do: fault.VerbCut, A: "s2.00-n000"}},
-		"flap: s0.00-s1.00, period: 1s":                      {{Do: fault.VerbFlap, A: link, Flap: &fault.Flap{Period: fault.Duration(time.Second)}}},
-		"impair: s0.00-s1.00, loss: 10%":                     {{Do: fault.VerbImpair, A: link, Impair: &fault.Impair{Loss: new(fault.Percent(10))}}},
-		"impair: s0.00-s1.00, rate: 100kB/s":                 {{Do: fault.VerbImpair, A: link, Impair: &fault.Impair{Rate: new(fault.Rate(100_000))}}},
-		"impair: s0.00-s1.00, clear: true":                   {{Do: fault.VerbImpair, A: link, Impair: &zero}},
-		"impair: s0.00-s1.00, clear: true, loss: 5%":         {{Do: fault.VerbImpair, A: link, Impair: &some}},
-		"crash: s1.00, for: 5s":                              {{Do: fault.VerbCrash, A: "s1.00", For: fault.Duration(5 * time.Second)}},
-		"restore: [s1.00, s0.00-s1.00]":                      {{Do: fault.VerbRestore, A: "s1.00"}, {Do: fault.VerbRestore, A: link}},
-		"restore: s0.00-s1.00, direction: from":              {{Do: fault.VerbRestore, A: link, Direction: fault.From}},
-		"restart: s1.00":                                     {{Do: fault.VerbRestart, A: "s1.00"}},
-		"heal: true":                                         {{Do: fault.VerbHeal}},
-		"impair: s0.00-s1.00, delay: 5ms, jitter: 1ms":       {{Do: fault.VerbImpair, A: link, Impair: &fault.Impair{Delay: new(fault.Duration(5 * time.Millisecond)), Jitter: new(fault.Duration(time.Millisecond))}}},
-		"flap: s0.00-s1.00, period: 1s, duty: 30%, count: 2": {{Do: fault.VerbFlap, A: link, Flap: &fault.Flap{Period: fault.Duration(time.Second), Duty: new(fault.Percent(30)), Count: 2}}},
+		"cut: s0.00-s1.00": {{Do: fault.VerbCut, A: link}},
+		"cut: s1.00-s0.00, silent: true, for: 2s": {{
+			Do: fault.VerbCut, A: link, Silent: true,
+			For: fault.Duration(2 * time.Second),
+		}},
+		"cut: s0.00-s1.00, direction: to":   {{Do: fault.VerbCut, A: link, Direction: fault.To}},
+		"cut: s1.00-s0.00, direction: to":   {{Do: fault.VerbCut, A: link, Direction: fault.From}},
+		"cut: s1.00-s0.00, direction: from": {{Do: fault.VerbCut, A: link, Direction: fault.To}},
+		"cut: s1.00-s0.00, direction: both": {{Do: fault.VerbCut, A: link, Direction: fault.Both}},
+		"cut: [s0.00-s1.00, s2.00-n000]": {
+			{Do: fault.VerbCut, A: link},
+			{Do: fault.VerbCut, A: "s2.00-n000"},
+		},
+		"flap: s0.00-s1.00, period: 1s": {{
+			Do: fault.VerbFlap, A: link,
+			Flap: &fault.Flap{Period: fault.Duration(time.Second)},
+		}},
+		"impair: s0.00-s1.00, loss: 10%": {{
+			Do: fault.VerbImpair, A: link,
+			Impair: &fault.Impair{Loss: new(fault.Percent(10))},
+		}},
+		"impair: s0.00-s1.00, rate: 100kB/s": {{
+			Do: fault.VerbImpair, A: link,
+			Impair: &fault.Impair{Rate: new(fault.Rate(100_000))},
+		}},
+		"impair: s0.00-s1.00, clear: true":           {{Do: fault.VerbImpair, A: link, Impair: &zero}},
+		"impair: s0.00-s1.00, clear: true, loss: 5%": {{Do: fault.VerbImpair, A: link, Impair: &some}},
+		"crash: s1.00, for: 5s": {{
+			Do: fault.VerbCrash, A: "s1.00",
+			For: fault.Duration(5 * time.Second),
+		}},
+		"restore: [s1.00, s0.00-s1.00]": {
+			{Do: fault.VerbRestore, A: "s1.00"},
+			{Do: fault.VerbRestore, A: link},
+		},
+		"restore: s0.00-s1.00, direction: from": {{Do: fault.VerbRestore, A: link, Direction: fault.From}},
+		"restart: s1.00":                        {{Do: fault.VerbRestart, A: "s1.00"}},
+		"heal: true":                            {{Do: fault.VerbHeal}},
+		"impair: s0.00-s1.00, delay: 5ms, jitter: 1ms": {{
+			Do: fault.VerbImpair, A: link,
+			Impair: &fault.Impair{
+				Delay:  new(fault.Duration(5 * time.Millisecond)),
+				Jitter: new(fault.Duration(time.Millisecond)),
+			},
+		}},
+		"flap: s0.00-s1.00, period: 1s, duty: 30%, count: 2": {{
+			Do: fault.VerbFlap, A: link,
+			Flap: &fault.Flap{Period: fault.Duration(time.Second), Duty: new(fault.Percent(30)), Count: 2},
+		}},
 	} {
 		s := load(t, "duration: 10s\ntimeline:\n  - {at: 1s, "+step+"}\nexpect: {}\n")
 		assert.Equal(t, want, s.Timeline[0].Faults, step)
@@ -110,7 +143,8 @@ expect: {}
 	})
 	require.NoError(t, err)
 	assert.True(t, r.Pass, "%v", r.Failed)
-	assert.Equal(t, []int{4, 4, 4, 5, 0, 0}, down, "both steps of faults are told of when both are done; traffic and what follows it are steps of their own")
+	assert.Equal(t, []int{4, 4, 4, 5, 0, 0}, down,
+		"both steps of faults are told of when both are done; traffic and what follows it are steps of their own")
 	assert.Len(t, r.Faults, 4)
 }
 
@@ -130,7 +164,8 @@ expect: {}
 
 func TestLivenessAndRequeueAreOptionsOfTheFabric(t *testing.T) {
 	t.Parallel()
-	s := load(t, "duration: 1s\nexpect: {}\nliveness: {interval: 20ms, multiplier: 5, damping: {half_life: 1s, suppress: 2.5, reuse: 1, max: 10s}}\n")
+	s := load(t, "duration: 1s\nexpect: {}\nliveness: {interval: 20ms, multiplier: 5, damping: {half_life: 1s, "+
+		"suppress: 2.5, reuse: 1, max: 10s}}\n")
 	c := s.Options.Liveness.Detector()
 	assert.Equal(t, 20*time.Millisecond, c.Interval.Duration())
 	assert.Equal(t, 5, c.Multiplier)

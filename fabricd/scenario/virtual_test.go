@@ -122,8 +122,9 @@ func TestTheSameSeedIsTheSameRunOnOneCoreAndOnTwo(t *testing.T) {
 func TestWhatBlockedPacketsWaitForIsUpToTheScenario(t *testing.T) {
 	t.Parallel()
 	hash := func(settings string) string {
-		s, err := scenario.Load(t.Context(), "test.yaml", []byte("name: test\ntopology: kary-ntree:2,3\nrouting: adaptive-link\nduration: 200ms\ntraffic: uniform:1\n"+
-			"link: {paced: true}\nswitch: {"+settings+"}\nexpect: {}\n"))
+		s, err := scenario.Load(t.Context(), "test.yaml",
+			[]byte("name: test\ntopology: kary-ntree:2,3\nrouting: adaptive-link\nduration: 200ms\ntraffic: uniform:1\n"+
+				"link: {paced: true}\nswitch: {"+settings+"}\nexpect: {}\n"))
 		require.NoError(t, err)
 		r, _ := virtually(t, s)
 		return r.EventHash

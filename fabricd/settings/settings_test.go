@@ -20,8 +20,9 @@ func TestDefaultsAreThoseOfThePackagesThatTheyAreFor(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int{
 		"switch.input_buffer": switching.DefaultBuffer, "switch.output_buffer": switching.DefaultBuffer,
-		"switch.batch": switchd.DefaultBatch, "nic.queue_bytes": nic.DefaultQueueBytes, "nic.packet_bytes": nic.DefaultPacketBytes,
-		"link.rate": fabric.DefaultRate, "liveness.multiplier": fabric.DefaultMultiplier,
+		"switch.batch": switchd.DefaultBatch, "nic.queue_bytes": nic.DefaultQueueBytes,
+		"nic.packet_bytes": nic.DefaultPacketBytes,
+		"link.rate":        fabric.DefaultRate, "liveness.multiplier": fabric.DefaultMultiplier,
 	} {
 		assert.Equal(t, strconv.Itoa(want), settings.Of(path).Default, path)
 	}
@@ -100,11 +101,17 @@ func TestSettingsThatMeanTheSameAreEqualWhenFilled(t *testing.T) {
 	require.Equal(t, empty.Filled(), given.Filled())
 	require.Equal(t, empty, given.Short())
 	for _, c := range []struct{ a, b settings.Settings }{
-		{settings.Settings{Liveness: settings.Liveness{Interval: "0"}}, settings.Settings{Liveness: settings.Liveness{Interval: "off", Multiplier: 5}}},
+		{
+			settings.Settings{Liveness: settings.Liveness{Interval: "0"}},
+			settings.Settings{Liveness: settings.Liveness{Interval: "off", Multiplier: 5}},
+		},
 		{settings.Settings{Link: settings.Link{Delay: "1000ms"}}, settings.Settings{Link: settings.Link{Delay: "1s"}}},
 		{
 			settings.Settings{Liveness: settings.Liveness{Damping: settings.Damping{HalfLife: "60s"}}},
-			settings.Settings{Liveness: settings.Liveness{Damping: settings.Damping{HalfLife: "1m", Suppress: 3, Reuse: 1, Max: "4m"}}},
+			settings.Settings{Liveness: settings.Liveness{Damping: settings.Damping{
+				HalfLife: "1m", Suppress: 3, Reuse: 1,
+				Max: "4m",
+			}}},
 		},
 	} {
 		require.Equal(t, c.a.Filled(), c.b.Filled())

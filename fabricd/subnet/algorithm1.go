@@ -79,7 +79,8 @@ func rank(tables *tables.Tables, g *topology.Graph, s weft.SwitchID) error {
 // tables need a port for each.
 func wholeTree(g *topology.Graph, s topology.Switch, t *weft.Tree) error {
 	if t.K == 0 {
-		return fmt.Errorf("the tables of Algorithm 1 are for trees with as many up ports at each tier as down ports, and %s is none: take ftree", g.Spec)
+		return fmt.Errorf("the tables of Algorithm 1 are for trees with as many up ports at each tier as down ports, and "+
+			"%s is none: take ftree", g.Spec)
 	}
 	missing := slices.Index(t.Ports, weft.NoPort)
 	if missing < 0 || t.Leaf() && missing < t.Down && !slices.Contains(t.Ports[t.Down:], weft.NoPort) {
@@ -89,7 +90,8 @@ func wholeTree(g *topology.Graph, s topology.Switch, t *weft.Tree) error {
 	if missing < t.Down && !t.Leaf() {
 		what = "down"
 	}
-	return fmt.Errorf("the tables of Algorithm 1 are for whole trees, and switch %s of %s lacks %s links: take ftree", s.Name, g.Spec, what)
+	return fmt.Errorf("the tables of Algorithm 1 are for whole trees, and switch %s of %s lacks %s links: take ftree",
+		s.Name, g.Spec, what)
 }
 
 // notATree is the error of what needs a tree.
@@ -143,12 +145,14 @@ func testingSequence(place *weft.Place, d Sequence) ([]weft.PortID, error) {
 		order = d(place)
 	}
 	if len(order) != ups {
-		return nil, fmt.Errorf("testing sequence of switch %s has %d ports, it has %d up ports: name each once", place.Name, len(order), ups)
+		return nil, fmt.Errorf("testing sequence of switch %s has %d ports, it has %d up ports: name each once", place.Name,
+			len(order), ups)
 	}
 	ports := make([]weft.PortID, ups)
 	for i, j := range order {
 		if j < 0 || j >= ups {
-			return nil, fmt.Errorf("testing sequence of switch %s: no up port %d: its up ports are 0 to %d", place.Name, j, ups-1)
+			return nil, fmt.Errorf("testing sequence of switch %s: no up port %d: its up ports are 0 to %d", place.Name, j,
+				ups-1)
 		}
 		ports[i] = place.Tree.Up(j)
 	}

@@ -38,12 +38,14 @@ func (a *alike) at(t *testing.T, one, other *switching.Still, dst weft.NICID, in
 		at := switching.Arrival{Port: in, VC: vc, From: one.At.Roles[in]}
 		want := firmware.DeterministicLink().Route(&pkt, at, one)
 		got := a.table.Route(&pkt, at, other)
-		same := got.Rule == want.Rule && got.Turn == want.Turn && got.Write == want.Write && len(got.Candidates) == len(want.Candidates)
+		same := got.Rule == want.Rule && got.Turn == want.Turn && got.Write == want.Write &&
+			len(got.Candidates) == len(want.Candidates)
 		for i := range want.Candidates {
 			same = same && got.Candidates[i] == want.Candidates[i]
 		}
 		if !same {
-			t.Fatalf("%s at %s, dead %b, arrival %+v, to %d: table %+v, deterministic-link %+v", a.g.Spec, one.At.Name, one.Dead, at, dst, got, want)
+			t.Fatalf("%s at %s, dead %b, arrival %+v, to %d: table %+v, deterministic-link %+v", a.g.Spec, one.At.Name, one.Dead,
+				at, dst, got, want)
 		}
 		a.checked++
 	}
@@ -116,7 +118,8 @@ func TestTableDrivenSwitchDecidesAsDeterministicLinkInWideTrees(t *testing.T) {
 // switch takes them for dead.
 func TestTableDrivenSwitchDecidesAsDeterministicLinkWhereLinksAreMissing(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Load("t.yaml", []byte("generate: kary-ntree:3,2\nremove_links: [s0.0-s1.1, s0.1-s1.1, s0.2-s1.0]\n"))
+	g, err := topology.Load("t.yaml",
+		[]byte("generate: kary-ntree:3,2\nremove_links: [s0.0-s1.1, s0.1-s1.1, s0.2-s1.0]\n"))
 	require.NoError(t, err)
 	a := newAlike(t, g)
 	for _, s := range g.Switches {

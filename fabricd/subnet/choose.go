@@ -114,9 +114,9 @@ func Names() []string {
 	return names
 }
 
-// ByName finds what can be chosen, None, FromFiles and FromManager too. Options follow the name of those that
-// take some: "updn:layers=2,tree=dfs". The error for an unknown name or option holds the nearest
-// known one, and that for a value says what is expected.
+// ByName finds what can be chosen, None, FromFiles and FromManager too. Options follow the name of
+// those that take some: "updn:layers=2,tree=dfs". The error for an unknown name or option holds the
+// nearest known one, and that for a value says what is expected.
 func ByName(name string) (Entry, error) {
 	if name == None {
 		return Plain(firmware.None()), nil

@@ -32,7 +32,10 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, name, e.Name)
 		require.NotEmpty(t, e.About)
-		for _, g := range map[firmware.Shape][]*topology.Graph{firmware.Trees: trees, firmware.Grids: {torus}, firmware.Anything: {irregular}}[e.On] {
+		for _, g := range map[firmware.Shape][]*topology.Graph{
+			firmware.Trees: trees, firmware.Grids: {torus},
+			firmware.Anything: {irregular},
+		}[e.On] {
 			require.True(t, e.Fits(g))
 			fw, vcs, err := subnet.Firmware(t.Context(), name, g)
 			require.NoError(t, err)
@@ -59,15 +62,22 @@ func TestAnUnknownNameGetsTheNearestMatch(t *testing.T) {
 func TestAFirmwareWithTablesNeedsATopologyThatItHasTablesFor(t *testing.T) {
 	t.Parallel()
 	_, _, err := subnet.Firmware(t.Context(), "deterministic-table", topologytest.Parse(t, "mesh:3x3"))
-	require.ErrorContains(t, err, "mesh:3x3 is none: choose such a topology, as kary-ntree:4,3; or a firmware that routes mesh:3x3, as dimension-order or updn")
+	require.ErrorContains(t, err, "mesh:3x3 is none: choose such a topology, as kary-ntree:4,3; or a firmware that "+
+		"routes mesh:3x3, as dimension-order or updn")
 }
 
 func TestAFirmwareForAnotherShapeNamesOneThatFits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, spec, want string }{
-		{"adaptive-link", "torus:8x8", "choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:8x8, as dimension-order or updn"},
+		{
+			"adaptive-link", "torus:8x8",
+			"choose such a topology, as kary-ntree:4,3; or a firmware that routes torus:8x8, as dimension-order or updn",
+		},
 		{"adaptive-link", "irregular:8,16,1", "; or a firmware that routes irregular:8,16,1, as lash or updn"},
-		{"dimension-order", "kary-ntree:2,2", "choose such a topology, as torus:4x4; or a firmware that routes kary-ntree:2,2, as adaptive-link or updn"},
+		{
+			"dimension-order", "kary-ntree:2,2",
+			"choose such a topology, as torus:4x4; or a firmware that routes kary-ntree:2,2, as adaptive-link or updn",
+		},
 	} {
 		_, _, err := subnet.Firmware(t.Context(), c.name, topologytest.Parse(t, c.spec))
 		require.ErrorContains(t, err, c.want)
@@ -86,7 +96,8 @@ func TestAFirmwareThatItsShapeIsTooLargeForIsRefusedByItsCheck(t *testing.T) {
 func TestWhatIsChosenForAShapeFitsIt(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
-		"kary-ntree:2,3": "adaptive-link", "mport-tree:4,2": "adaptive-link", "leaf-spine:2,4,3": "adaptive-link", "torus:4x4": "dimension-order", "mesh:3x3": "dimension-order",
+		"kary-ntree:2,3": "adaptive-link", "mport-tree:4,2": "adaptive-link", "leaf-spine:2,4,3": "adaptive-link",
+		"torus:4x4": "dimension-order", "mesh:3x3": "dimension-order",
 		"ring:5": "dimension-order", "irregular:8,16,1": "lash",
 	} {
 		g := topologytest.Parse(t, spec)
@@ -147,7 +158,10 @@ func TestEveryRoutingHasARowInTheReference(t *testing.T) {
 			vcs = strconv.Itoa(fw.NeedsVCs())
 		}
 		_, about, _ := strings.Cut(e.About, ": ")
-		table := map[firmware.Shape]string{firmware.Trees: "In [fat trees]", firmware.Grids: "In [meshes", firmware.Anything: "In [any topology]"}[e.On]
+		table := map[firmware.Shape]string{
+			firmware.Trees: "In [fat trees]", firmware.Grids: "In [meshes",
+			firmware.Anything: "In [any topology]",
+		}[e.On]
 		before, rest, _ := strings.Cut(text, table)
 		parts := strings.SplitN(rest, "\n\n", 3) // the heading, the table, what follows
 		parts[1] += fmt.Sprintf("\n| `%s` | %s | %s | %s |", e.Name, vcs, e.Tolerance, about)

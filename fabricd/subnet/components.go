@@ -17,7 +17,10 @@ type Components struct {
 
 // NewComponents is for a topology of any kind; Compute comes next.
 func NewComponents(g *topology.Graph) *Components {
-	return &Components{g: g, parent: make([]uint32, len(g.Switches)), nics: make([]int, len(g.Switches)), live: make([]bool, len(g.NICs))}
+	return &Components{
+		g: g, parent: make([]uint32, len(g.Switches)), nics: make([]int, len(g.Switches)),
+		live: make([]bool, len(g.NICs)),
+	}
 }
 
 // Connected is [Components.Compute] for one set of faults.

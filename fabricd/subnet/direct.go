@@ -25,11 +25,15 @@ var (
 
 var directKeys = keysByName(
 	optionKey[directOptions]{
-		Key{"ring", "bubble, dateline or free", "what keeps packets from waiting for each other all around a ring: a place that is left free, a second channel, or nothing"},
+		Key{"ring", "bubble, dateline or free", "what keeps packets from waiting for each other all around a ring: a place " +
+			"that is left free, a second channel, or nothing"},
 		word(ringWords, func(o *directOptions, i int) { o.ring = &i }),
 	},
 	optionKey[directOptions]{
-		Key{"order", "dimension or direction", "of the channels to escape to: x, y, z, or x up, y up, z up, x down, y down, z down"},
+		Key{
+			"order", "dimension or direction",
+			"of the channels to escape to: x, y, z, or x up, y up, z up, x down, y down, z down",
+		},
 		word(orderWords, func(o *directOptions, i int) { o.order = &i }),
 	},
 	optionKey[directOptions]{
@@ -56,7 +60,10 @@ var directEntries = map[string]struct {
 }{
 	"dimension-order": {firmware.Direct{Ring: firmware.Dateline}, []string{"ring"}},
 	"direction-order": {firmware.Direct{Ring: firmware.Dateline, Order: firmware.DirectionFirst}, []string{"ring"}},
-	"duato":           {firmware.Direct{Ring: firmware.Bubble, Adaptive: true}, []string{"mechanisms", "ring", "order", "adaptive"}},
+	"duato": {
+		firmware.Direct{Ring: firmware.Bubble, Adaptive: true},
+		[]string{"mechanisms", "ring", "order", "adaptive"},
+	},
 }
 
 // withDirectOptions adds to an entry the options that it takes, if any.
@@ -109,7 +116,8 @@ func (e *Entry) options(fw firmware.Direct, o directOptions) error {
 	case o.order != nil && fw.Order == firmware.DimensionFirst && m.InDirectionOrder():
 		return fmt.Errorf("mechanisms %v go in direction order: leave out order=dimension, or what asks for it", m)
 	case m.SubPaths() > weft.MaxSubPaths:
-		return fmt.Errorf("mechanisms %v: a packet has room for %d intermediate nodes, choose Ix%d", m, weft.MaxSubPaths-1, weft.MaxSubPaths-1)
+		return fmt.Errorf("mechanisms %v: a packet has room for %d intermediate nodes, choose Ix%d", m, weft.MaxSubPaths-1,
+			weft.MaxSubPaths-1)
 	}
 	if m.InDirectionOrder() {
 		fw.Order = firmware.DirectionFirst

@@ -127,9 +127,13 @@ func (a *around) check(m direct.Mechanisms) error {
 // candidates packets take; and it meets no dead link.
 func TestPacketsGoAsTheWaysAroundFaultsSay(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"torus:3x3", "torus:4x4", "torus:3x3x2", "torus:4x3,nics=2", "mesh:4x3", "mesh:3x2x2", "ring:5"}[:testenv.N(7, 2)] {
+	for _, spec := range []string{
+		"torus:3x3", "torus:4x4", "torus:3x3x2", "torus:4x3,nics=2", "mesh:4x3", "mesh:3x2x2",
+		"ring:5",
+	}[:testenv.N(7, 2)] {
 		for _, options := range []string{
-			"none", "I", "D", "M", "D+M", "I+D", "I+M", "Ix2", "I+D+M", "Ix2+D,ring=dateline", "Ix3,ring=free", "I+D+either", "I+D+direction-order",
+			"none", "I", "D", "M", "D+M", "I+D", "I+M", "Ix2", "I+D+M", "Ix2+D,ring=dateline", "Ix3,ring=free", "I+D+either",
+			"I+D+direction-order",
 			"I+D+M+either,ring=dateline", "I+D,adaptive=false", "I+D,order=direction",
 		} {
 			name := "duato:mechanisms=" + options
@@ -181,7 +185,10 @@ func TestRoutingsByRulesTakeOptions(t *testing.T) {
 		"dimension-order:ring=free":   {firmware.Direct{Ring: firmware.Free}, 1},
 		"duato:mechanisms=I+D":        {firmware.Direct{Adaptive: true, SubPaths: 2, Deterministic: true}, 3},
 		"duato:mechanisms=Ix3+D+M,ring=dateline": {
-			firmware.Direct{Adaptive: true, SubPaths: 4, Deterministic: true, Misroutes: true, Order: firmware.DirectionFirst, Ring: firmware.Dateline}, 9,
+			firmware.Direct{
+				Adaptive: true, SubPaths: 4, Deterministic: true, Misroutes: true, Order: firmware.DirectionFirst,
+				Ring: firmware.Dateline,
+			}, 9,
 		},
 	} {
 		e, err := subnet.ByName(name)

@@ -21,22 +21,26 @@ type engine struct {
 func engines() []engine {
 	return []engine{
 		{
-			"a-lash", "any topology: every shortest path, adaptive, in as many layers as keep each free from deadlock (A-LASH)", firmware.Anything,
+			"a-lash", "any topology: every shortest path, adaptive, in as many layers as keep each free from deadlock (A-LASH)",
+			firmware.Anything,
 			[]string{"layers", "seed", "step4", "move", "fallback", "root", "tree"},
 			layered.ALASH,
 		},
 		{
-			"d-mroots", "any topology: Up*/Down* with a root far from the others for each layer, one layer per pair (D-MROOTS)", firmware.Anything,
+			"d-mroots", "any topology: Up*/Down* with a root far from the others for each layer, one layer per pair (D-MROOTS)",
+			firmware.Anything,
 			[]string{"layers", "root", "tree", "seed"},
 			layered.DMRoots,
 		},
 		{
-			"e-cube", "meshes and tori: dimension order over shortest paths, a layer for each set of dimensions in which they go around the end", firmware.Grids,
+			"e-cube", "meshes and tori: dimension order over shortest paths, a layer for each set of dimensions in which they " +
+				"go around the end", firmware.Grids,
 			nil,
 			layered.ECube,
 		},
 		{
-			"escape", "any topology: every shortest path, adaptive, in all layers but one, which is Up*/Down* to escape to", firmware.Anything,
+			"escape", "any topology: every shortest path, adaptive, in all layers but one, which is Up*/Down* to escape to",
+			firmware.Anything,
 			[]string{"layers", "root", "tree", "seed"},
 			layered.EscapePaths,
 		},
@@ -46,22 +50,26 @@ func engines() []engine {
 			upDownTables,
 		},
 		{
-			"lash", "any topology: deterministic shortest paths, in as many layers as keep each free from deadlock (LASH)", firmware.Anything,
+			"lash", "any topology: deterministic shortest paths, in as many layers as keep each free from deadlock (LASH)",
+			firmware.Anything,
 			[]string{"layers", "seed", "balance", "paths", "rounds", "both", "fallback", "root", "tree"},
 			layered.LASH,
 		},
 		{
-			"minimal-hop", "any topology: deterministic shortest paths, loads balanced; can deadlock (the baseline)", firmware.Anything,
+			"minimal-hop", "any topology: deterministic shortest paths, loads balanced; can deadlock (the baseline)",
+			firmware.Anything,
 			[]string{"layers", "seed"},
 			layered.MinimalHop,
 		},
 		{
-			"mp-lash", "any topology: every shortest path, the source chooses, in as many layers as keep each free from deadlock (MP-LASH)", firmware.Anything,
+			"mp-lash", "any topology: every shortest path, the source chooses, in as many layers as keep each free from " +
+				"deadlock (MP-LASH)", firmware.Anything,
 			[]string{"layers", "seed", "limit", "step4", "fallback", "root", "tree"},
 			layered.MPLASH,
 		},
 		{
-			"mroots", "any topology: Up*/Down* with a root far from the others for each layer, packets in any layer (MROOTS)", firmware.Anything,
+			"mroots", "any topology: Up*/Down* with a root far from the others for each layer, packets in any layer (MROOTS)",
+			firmware.Anything,
 			[]string{"layers", "root", "tree", "seed"},
 			layered.MRoots,
 		},

@@ -47,7 +47,9 @@ func TestOptionsFollowTheName(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:12,24,3")
 	for name, want := range map[string]func() (*layered.Routing, error){
-		"updn:layers=2": func() (*layered.Routing, error) { return layered.UpDown(t.Context(), g, layered.Options{Layers: 2}) },
+		"updn:layers=2": func() (*layered.Routing, error) {
+			return layered.UpDown(t.Context(), g, layered.Options{Layers: 2})
+		},
 		"updn:layers=2,tree=dfs,root=s5": func() (*layered.Routing, error) {
 			return layered.UpDown(t.Context(), g, layered.Options{Layers: 2, Tree: layered.DepthFirst, Root: "s5"})
 		},
@@ -60,7 +62,9 @@ func TestOptionsFollowTheName(t *testing.T) {
 		"d-mroots:root=centre": func() (*layered.Routing, error) {
 			return layered.DMRoots(t.Context(), g, layered.Options{Root: "centre"})
 		},
-		"mroots:layers=16": func() (*layered.Routing, error) { return layered.MRoots(t.Context(), g, layered.Options{Layers: 16}) },
+		"mroots:layers=16": func() (*layered.Routing, error) {
+			return layered.MRoots(t.Context(), g, layered.Options{Layers: 16})
+		},
 		"escape:layers=5,root=low": func() (*layered.Routing, error) {
 			return layered.EscapePaths(t.Context(), g, layered.Options{Layers: 5, Root: "low"})
 		},
@@ -88,8 +92,10 @@ func TestTheNameOfARoutingMakesIt(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:12,24,3")
 	for _, name := range []string{
-		"updn", "updn:layers=2,seed=3,tree=dfs,root=s4", "updn:in-port=false", "updn-adaptive:layers=2,move=false", "mroots:layers=3", "escape:root=centre", "minimal-hop:layers=2",
-		"lash:seed=2,balance=false", "lash:paths=pair,rounds=2,both=true", "lash:layers=1,fallback=updn", "mp-lash:step4=false,limit=3", "a-lash:step4=false,move=false",
+		"updn", "updn:layers=2,seed=3,tree=dfs,root=s4", "updn:in-port=false", "updn-adaptive:layers=2,move=false",
+		"mroots:layers=3", "escape:root=centre", "minimal-hop:layers=2",
+		"lash:seed=2,balance=false", "lash:paths=pair,rounds=2,both=true", "lash:layers=1,fallback=updn",
+		"mp-lash:step4=false,limit=3", "a-lash:step4=false,move=false",
 	} {
 		r, err := subnet.Routes(t.Context(), name, g)
 		require.NoError(t, err)
@@ -100,7 +106,8 @@ func TestTheNameOfARoutingMakesIt(t *testing.T) {
 func TestEveryKeyIsTakenByTheEnginesThatListIt(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{
-		"layers": "4", "seed": "1", "tree": "dfs", "root": "centre", "in-port": "false", "balance": "false", "step4": "false", "paths": "pair", "rounds": "3",
+		"layers": "4", "seed": "1", "tree": "dfs", "root": "centre", "in-port": "false", "balance": "false", "step4": "false",
+		"paths": "pair", "rounds": "3",
 		"limit": "2", "both": "true", "fallback": "updn", "move": "false",
 	}
 	for _, e := range computing() {

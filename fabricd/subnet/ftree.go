@@ -31,16 +31,18 @@ func (u *UpDownRoutes) Routing(ctx context.Context, name string, unroutable int)
 		s, _ := u.g.SwitchOf(d)
 		sends[s] = true
 	}
-	assignment, err := tables.NewAssignment(len(u.g.Switches), len(u.g.NICs), 1, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
-		if !sends[s] || !u.of(s).has(uint32(d)) {
-			return nil
-		}
-		return enter
-	})
+	assignment, err := tables.NewAssignment(len(u.g.Switches), len(u.g.NICs), 1, 1,
+		func(s weft.SwitchID, d weft.NICID) []weft.Address {
+			if !sends[s] || !u.of(s).has(uint32(d)) {
+				return nil
+			}
+			return enter
+		})
 	if err != nil {
 		return nil, err
 	}
 	return &layered.Routing{
-		Engine: name, Graph: u.g, Kind: layered.Deterministic, Layers: 1, Tables: lft, Assignment: assignment, Unroutable: unroutable,
+		Engine: name, Graph: u.g, Kind: layered.Deterministic, Layers: 1, Tables: lft, Assignment: assignment,
+		Unroutable: unroutable,
 	}, nil
 }

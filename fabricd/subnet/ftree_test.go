@@ -16,7 +16,10 @@ import (
 // that firmware updown does.
 func TestFtreeDecidesAsUpdown(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:3,2", "kary-ntree:4,3", "kary-ntree:2,5", "mport-tree:8,2", "mport-tree:4,3", "leaf-spine:2,5,3"} {
+	for _, spec := range []string{
+		"kary-ntree:2,3", "kary-ntree:3,2", "kary-ntree:4,3", "kary-ntree:2,5", "mport-tree:8,2",
+		"mport-tree:4,3", "leaf-spine:2,5,3",
+	} {
 		g := topologytest.Parse(t, spec)
 		r, err := subnet.Routes(t.Context(), "ftree", g)
 		require.NoError(t, err)

@@ -16,8 +16,10 @@ func hybrids() []Entry {
 				t, err := u.tables(ctx, true, u.port)
 				return firmware.Hybrid{Tables: t}.Firmware(), err
 			}),
-		hybrid("hybrid-adaptive", "fat trees: up by tables that a subnet manager replaces, around dead links as adaptive-link", 1,
-			// The tables are those of method ddrc: while nothing is dead a packet goes up as with adaptive-link.
+		hybrid("hybrid-adaptive",
+			"fat trees: up by tables that a subnet manager replaces, around dead links as adaptive-link", 1,
+			// The tables are those of method ddrc: while nothing is dead a packet goes up as with
+			// adaptive-link.
 			func(ctx context.Context, u *UpDownRoutes) (firmware.Firmware, error) {
 				t, err := u.AdaptiveTables(ctx)
 				return firmware.HybridAdaptive{Tables: t}.Firmware(), err

@@ -44,7 +44,8 @@ func TestAFirmwareIsMadeUnlessItsContextEnds(t *testing.T) {
 func TestAnEngineEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	names := []string{
-		"lash:paths=pair", "lash:both=true", "lash:paths=pair,rounds=20", "lash:layers=1,fallback=longer", "mp-lash:layers=2,fallback=updn",
+		"lash:paths=pair", "lash:both=true", "lash:paths=pair,rounds=20", "lash:layers=1,fallback=longer",
+		"mp-lash:layers=2,fallback=updn",
 		"a-lash:layers=2,fallback=longer", "xy", "e-cube",
 	}
 	for _, e := range computing() {

@@ -11,7 +11,10 @@ import (
 
 func TestEachKindOfRoutingHasItsFirmware(t *testing.T) {
 	g := topologytest.Parse(t, "irregular:8,16,1")
-	for name, kind := range map[string]layered.Kind{"lash": layered.Deterministic, "updn-adaptive:layers=2": layered.Adaptive, "escape": layered.Escape} {
+	for name, kind := range map[string]layered.Kind{
+		"lash":                   layered.Deterministic,
+		"updn-adaptive:layers=2": layered.Adaptive, "escape": layered.Escape,
+	} {
 		r, err := Routes(t.Context(), name, g)
 		require.NoError(t, err)
 		require.Equal(t, kind, r.Kind)

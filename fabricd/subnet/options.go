@@ -35,7 +35,10 @@ const maxRounds = 1 << 20
 
 var optionKeys = keysByName(
 	engineKey{
-		Key{"layers", fmt.Sprintf("a number from 1 to %d", weft.MaxVCs), "so many virtual channels at most; engines that can use any number use all of them"},
+		Key{
+			"layers", fmt.Sprintf("a number from 1 to %d", weft.MaxVCs),
+			"so many virtual channels at most; engines that can use any number use all of them",
+		},
 		number(1, weft.MaxVCs, func(o *layered.Options, n int) { o.Layers = n }),
 	},
 	engineKey{
@@ -51,14 +54,20 @@ var optionKeys = keysByName(
 		word([]string{"bfs", "dfs"}, func(o *layered.Options, i int) { o.Tree = layered.Tree(i) }),
 	},
 	engineKey{
-		Key{"root", "low, centre or the name of a switch", "of the spanning tree: the lowest number, the least distance to the farthest, or that switch"},
+		Key{
+			"root", "low, centre or the name of a switch",
+			"of the spanning tree: the lowest number, the least distance to the farthest, or that switch",
+		},
 		func(o *layered.Options, value string) bool {
 			o.Root = value
 			return value != ""
 		},
 	},
 	engineKey{
-		Key{"in-port", yesNo, "whether tables look at the in port; without it, as InfiniBand has them, some paths get longer"},
+		Key{
+			"in-port", yesNo,
+			"whether tables look at the in port; without it, as InfiniBand has them, some paths get longer",
+		},
 		choice(func(o *layered.Options) *layered.Tristate { return &o.InPort }),
 	},
 	engineKey{
@@ -70,11 +79,17 @@ var optionKeys = keysByName(
 		choice(func(o *layered.Options) *layered.Tristate { return &o.Step4 }),
 	},
 	engineKey{
-		Key{"paths", "destination or pair", "one path per pair, out of a tree for each destination or out of all shortest ones"},
+		Key{
+			"paths", "destination or pair",
+			"one path per pair, out of a tree for each destination or out of all shortest ones",
+		},
 		word([]string{"destination", "pair"}, func(o *layered.Options, i int) { o.Paths = layered.Paths(i) }),
 	},
 	engineKey{
-		Key{"rounds", fmt.Sprintf("a number from 0 to %d", maxRounds), "how often LASH tries again to do with fewer layers; with paths=pair, by emptying the last one"},
+		Key{
+			"rounds", fmt.Sprintf("a number from 0 to %d", maxRounds),
+			"how often LASH tries again to do with fewer layers; with paths=pair, by emptying the last one",
+		},
 		number(0, maxRounds, func(o *layered.Options, n int) { o.Rounds = n }),
 	},
 	engineKey{
@@ -86,7 +101,10 @@ var optionKeys = keysByName(
 		word([]string{"false", "true"}, func(o *layered.Options, i int) { o.Both = i == 1 }),
 	},
 	engineKey{
-		Key{"fallback", "refuse, updn or longer", "when there are too few layers: an error, Up*/Down* in the last, or paths that are not shortest"},
+		Key{
+			"fallback", "refuse, updn or longer",
+			"when there are too few layers: an error, Up*/Down* in the last, or paths that are not shortest",
+		},
 		word([]string{"refuse", "updn", "longer"}, func(o *layered.Options, i int) { o.Fallback = layered.Fallback(i) }),
 	},
 	engineKey{

@@ -24,7 +24,8 @@ func Routes(ctx context.Context, name string, g *topology.Graph) (*layered.Routi
 		return nil, err
 	}
 	if e.Routes == nil {
-		return nil, fmt.Errorf("%s %w: ask fabricd explain what it does with a packet, or fabricd verify for all", name, ErrNoTables)
+		return nil, fmt.Errorf("%s %w: ask fabricd explain what it does with a packet, or fabricd verify for all", name,
+			ErrNoTables)
 	}
 	return e.Routes(ctx, g)
 }
@@ -37,16 +38,18 @@ func tableRoutes(ctx context.Context, g *topology.Graph) (*layered.Routing, erro
 		return nil, instead(named("deterministic-table", err), g)
 	}
 	enter := []weft.Address{{VC: normalLayer}}
-	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), layers, 1, func(s weft.SwitchID, _ weft.NICID) []weft.Address {
-		if t := g.Place(s).Tree; int(t.Tier) < t.N-1 {
-			return nil // no NICs
-		}
-		return enter
-	})
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), layers, 1,
+		func(s weft.SwitchID, _ weft.NICID) []weft.Address {
+			if t := g.Place(s).Tree; int(t.Tier) < t.N-1 {
+				return nil // no NICs
+			}
+			return enter
+		})
 	if err != nil {
 		return nil, err
 	}
 	return &layered.Routing{
-		Engine: "deterministic-table", Graph: g, Kind: layered.Deterministic, Layers: layers, Tables: lft, Assignment: assignment,
+		Engine: "deterministic-table", Graph: g, Kind: layered.Deterministic, Layers: layers, Tables: lft,
+		Assignment: assignment,
 	}, nil
 }

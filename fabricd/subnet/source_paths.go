@@ -47,7 +47,8 @@ func sourcePaths() Entry {
 // routing of several layers is refused, and so are ways that a packet has no room for.
 func SourceRoutesOf(ctx context.Context, r *layered.Routing) (*tables.SourceRoutes, error) {
 	if r.Layers > 1 {
-		return nil, fmt.Errorf("source routes of %d layers: a packet stays in the first, choose a routing of one layer", r.Layers)
+		return nil, fmt.Errorf("source routes of %d layers: a packet stays in the first, choose a routing of one layer",
+			r.Layers)
 	}
 	w := walker{ctx: ctx, r: r}
 	routes, err := tables.NewSourceRoutes(len(r.Graph.Switches), len(r.Graph.NICs), w.route)
@@ -84,7 +85,8 @@ func (w *walker) route(s weft.SwitchID, d weft.NICID) (route weft.SourceRoute) {
 			return weft.SourceRoute{}
 		}
 		if n == weft.MaxRoute {
-			w.err = fmt.Errorf("the way from switch %s to NIC %s has more than %d ports, for which a packet has no room: choose a topology of shorter ways",
+			w.err = fmt.Errorf("the way from switch %s to NIC %s has more than %d ports, for which a packet has no room: "+
+				"choose a topology of shorter ways",
 				w.r.Graph.Switches[s].Name, w.r.Graph.NICs[d].Name, weft.MaxRoute)
 			return weft.SourceRoute{}
 		}

@@ -67,7 +67,8 @@ func TestAProgramHoldsWhatItsFirmwareUses(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "kary-ntree:2,3")
 	for name, has := range map[string][3]bool{
-		"ftree": {true, true, false}, "hybrid": {true, false, false}, "hybrid-adaptive": {true, false, false}, "ddrc-source": {false, false, true},
+		"ftree": {true, true, false}, "hybrid": {true, false, false}, "hybrid-adaptive": {true, false, false},
+		"ddrc-source": {false, false, true},
 	} {
 		fw, _, err := subnet.Firmware(t.Context(), name, g)
 		require.NoError(t, err)

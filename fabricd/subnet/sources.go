@@ -109,8 +109,8 @@ func (s Source) entry() Entry {
 	return e
 }
 
-// byEngine has a firmware forward by the tables that its engine computes. A module that somebody has
-// sent may name it, so it may not be a file or a program.
+// byEngine has a firmware forward by the tables that its engine computes. A module that somebody
+// has sent may name it, so it may not be a file or a program.
 func byEngine(e Entry, fw firmware.Firmware) (Entry, error) {
 	head, _, _ := strings.Cut(fw.Engine, ":")
 	var engine Entry
@@ -161,8 +161,8 @@ func sourceOf(name string) (Source, bool) {
 	return sources[i], true
 }
 
-// Pin is a name that means the very same firmware in every process that keeps the file; no file: the
-// name alone does.
+// Pin is a name that means the very same firmware in every process that keeps the file; no file:
+// the name alone does.
 func Pin(name string) (pinned string, file []byte, err error) {
 	head, rest, _ := strings.Cut(name, ":")
 	s, ok := sourceOf(head)
@@ -183,8 +183,8 @@ func Keep(name string, file []byte) error {
 	return s.Keep(file)
 }
 
-// Sent says why a name cannot be taken that somebody else has sent, who may not have this process open
-// files or start programs: it must be pinned, and its file kept. nil: it can.
+// Sent says why a name cannot be taken that somebody else has sent, who may not have this process
+// open files or start programs: it must be pinned, and its file kept. nil: it can.
 func Sent(name string) error {
 	head, rest, _ := strings.Cut(name, ":")
 	s, ok := sourceOf(head)

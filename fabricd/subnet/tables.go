@@ -22,7 +22,10 @@ func filesSpec(name string) (spec string, ok bool) {
 
 // filesEntry reads the tables of files when it is asked for a topology.
 func filesEntry(name, spec string) Entry {
-	return computed(Entry{Name: name, About: "tables of OpenSM, as " + FromFiles + ":" + opensm.Syntax, On: firmware.Anything},
+	return computed(Entry{
+		Name: name, About: "tables of OpenSM, as " + FromFiles + ":" + opensm.Syntax,
+		On: firmware.Anything,
+	},
 		func(ctx context.Context, g *topology.Graph) (*layered.Routing, error) {
 			return opensm.Open(ctx, g, spec)
 		})

@@ -42,7 +42,8 @@ func NewUpDownRoutes(g *topology.Graph) (*UpDownRoutes, error) {
 	for i := range g.Switches {
 		u.byTier = append(u.byTier, weft.SwitchID(i))
 	}
-	slices.SortStableFunc(u.byTier, func(a, b weft.SwitchID) int { return cmp.Compare(g.Switches[a].Tier, g.Switches[b].Tier) })
+	slices.SortStableFunc(u.byTier,
+		func(a, b weft.SwitchID) int { return cmp.Compare(g.Switches[a].Tier, g.Switches[b].Tier) })
 	for i, s := range g.Switches {
 		place := g.Place(s.ID)
 		if place.Tree == nil {

@@ -39,7 +39,15 @@ func TestUpDownWithoutTheDeadConnectsEveryPairUpToKMinus1AndNoMore(t *testing.T)
 	for _, c := range []struct {
 		spec string
 		k    int
-	}{{"kary-ntree:2,3", 2}, {"kary-ntree:2,4", 2}, {"kary-ntree:3,2", 3}, {"kary-ntree:3,3", 3}, {"kary-ntree:4,2", 4}, {"mport-tree:4,3", 2}, {"mport-tree:6,2", 3}} {
+	}{
+		{"kary-ntree:2,3", 2},
+		{"kary-ntree:2,4", 2},
+		{"kary-ntree:3,2", 3},
+		{"kary-ntree:3,3", 3},
+		{"kary-ntree:4,2", 4},
+		{"mport-tree:4,3", 2},
+		{"mport-tree:6,2", 3},
+	} {
 		t.Run(c.spec, func(t *testing.T) {
 			t.Parallel()
 			g := topologytest.Parse(t, c.spec)
@@ -156,10 +164,14 @@ func climbs(f *fabric, src weft.NICID) map[weft.NICID]bool {
 // deliver it over such a path, and what is routable is connected.
 func TestUpDownTablesDeliverEveryRoutablePairWithoutUTurn(t *testing.T) {
 	t.Parallel()
-	cut, err := topology.Load("cut.yaml", []byte("generate: kary-ntree:3,3\nremove_links: [s0.00-s1.00, s0.01-s1.11, s1.22-s2.20, s1.21-s2.20]\n"))
+	cut, err := topology.Load("cut.yaml",
+		[]byte("generate: kary-ntree:3,3\nremove_links: [s0.00-s1.00, s0.01-s1.11, s1.22-s2.20, s1.21-s2.20]\n"))
 	require.NoError(t, err)
 	graphs := []*topology.Graph{cut}
-	for _, spec := range []string{"kary-ntree:2,3", "kary-ntree:3,3", "kary-ntree:4,3", "kary-ntree:2,6", "mport-tree:4,3", "mport-tree:8,2", "kary-ntree:2,1", "leaf-spine:2,5,3"} {
+	for _, spec := range []string{
+		"kary-ntree:2,3", "kary-ntree:3,3", "kary-ntree:4,3", "kary-ntree:2,6", "mport-tree:4,3",
+		"mport-tree:8,2", "kary-ntree:2,1", "leaf-spine:2,5,3",
+	} {
 		graphs = append(graphs, topologytest.Parse(t, spec))
 	}
 	for _, g := range graphs {
@@ -188,7 +200,9 @@ func TestUpDownTablesDeliverEveryRoutablePairWithoutUTurn(t *testing.T) {
 }
 
 // checkPairs takes one from the counts for every pair that it finds unroutable or unconnected.
-func checkPairs(t *testing.T, f *fabric, u *subnet.UpDownRoutes, cut *subnet.Components, tables *tables.Tables, unroutable, unconnected *int) {
+func checkPairs(t *testing.T, f *fabric, u *subnet.UpDownRoutes, cut *subnet.Components, tables *tables.Tables,
+	unroutable, unconnected *int,
+) {
 	fw := firmware.Static{Tables: tables}.Firmware()
 	var reached map[weft.NICID]bool
 	from := weft.NICID(len(f.g.NICs))
@@ -198,7 +212,8 @@ func checkPairs(t *testing.T, f *fabric, u *subnet.UpDownRoutes, cut *subnet.Com
 		}
 		routable, joined := u.Routable(src, dst), cut.Joined(src, dst)
 		if routable != reached[dst] || routable && !joined {
-			t.Fatalf("%d -> %d with %+v dead: routable %v, by search %v, connected %v", src, dst, f.dead, routable, reached[dst], joined)
+			t.Fatalf("%d -> %d with %+v dead: routable %v, by search %v, connected %v", src, dst, f.dead, routable, reached[dst],
+				joined)
 		}
 		if !routable {
 			*unroutable--
@@ -313,7 +328,8 @@ func flood(g *topology.Graph, dead *subnet.Dead) (unconnected int) {
 		seen := []weft.Node{src.Node()}
 		for i := 0; i < len(seen); i++ {
 			for _, l := range g.Links {
-				if n := l.Other(seen[i]).Node; (l.A.Node == seen[i] || l.B.Node == seen[i]) && !broken(dead, l) && !slices.Contains(seen, n) {
+				if n := l.Other(seen[i]).Node; (l.A.Node == seen[i] || l.B.Node == seen[i]) && !broken(dead, l) &&
+					!slices.Contains(seen, n) {
 					seen = append(seen, n)
 				}
 			}

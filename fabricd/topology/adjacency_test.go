@@ -42,7 +42,10 @@ const far = 1 << 20
 // or dead in the question.
 func TestAdjacencyAgreesWithFloydAndWarshall(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"kary-ntree:2,3", "torus:4x3", "ring:6", "irregular:24,30,7", "irregular:24,26,3,parallel=2"} {
+	for _, spec := range []string{
+		"kary-ntree:2,3", "torus:4x3", "ring:6", "irregular:24,30,7",
+		"irregular:24,26,3,parallel=2",
+	} {
 		g := parse(t, spec)
 		for _, keep := range []int{1, 2, 3, 100} { // of so many links one is dead
 			open := func(l *Link) bool { return int(l.ID)%keep != keep-1 || keep == 100 }

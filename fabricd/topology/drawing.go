@@ -27,7 +27,8 @@ type Point struct{ X, Y float64 }
 // the places out. The error is w's, or says that d is of another graph.
 func (g *Graph) WriteDrawnJSON(w io.Writer, d Drawing) error {
 	if len(d.Switches) != len(g.Switches) || len(d.NICs) != len(g.NICs) || len(d.Bends) != len(g.Links) {
-		return fmt.Errorf("write topology as JSON: the drawing has %d switches, %d NICs and %d links, expected the %d, %d and %d of the topology",
+		return fmt.Errorf("write topology as JSON: the drawing has %d switches, %d NICs and %d links, expected the %d, %d "+
+			"and %d of the topology",
 			len(d.Switches), len(d.NICs), len(d.Bends), len(g.Switches), len(g.NICs), len(g.Links))
 	}
 	return g.writeJSON(w, d)

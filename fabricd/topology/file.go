@@ -155,9 +155,11 @@ func placed(doc *document.Doc, f file, g *Graph) (*Graph, error) {
 		}
 	}
 	for i, s := range base.Switches {
-		if l := f.Switches[i]; s.Name != l.ID || l.Ports != nil && *l.Ports != s.Ports || l.Tier != nil && *l.Tier != int(s.Tier) ||
+		if l := f.Switches[i]; s.Name != l.ID || l.Ports != nil && *l.Ports != s.Ports ||
+			l.Tier != nil && *l.Tier != int(s.Tier) ||
 			l.Digits != nil && !slices.Equal(l.Digits, s.Digits) || l.Coord != nil && !slices.Equal(l.Coord, s.Coord) {
-			differs(fmt.Sprintf("$.switches[%d]", i), fmt.Sprintf("switch %s, expected %s with %d ports as", l.ID, s.Name, s.Ports))
+			differs(fmt.Sprintf("$.switches[%d]", i),
+				fmt.Sprintf("switch %s, expected %s with %d ports as", l.ID, s.Name, s.Ports))
 		}
 	}
 	for i, n := range base.NICs {

@@ -73,7 +73,8 @@ func (f *treeFinder) tiers() error {
 		case a == b && a == 0:
 			return fmt.Errorf("link %s joins two switches that NICs hang on", l.Name)
 		case a == b:
-			return fmt.Errorf("link %s joins two switches of one tier: the way from both to the nearest NIC has %s between switches", l.Name, linkCount(int(a)))
+			return fmt.Errorf("link %s joins two switches of one tier: the way from both to the nearest NIC has %s between "+
+				"switches", l.Name, linkCount(int(a)))
 		case twice:
 			return fmt.Errorf("links %s and %s join the same switches", first, l.Name)
 		}

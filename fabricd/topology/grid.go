@@ -96,7 +96,8 @@ func wraps(kind Kind, dims []int, letters string) (around []bool, err error) {
 	for _, c := range letters {
 		i := strings.IndexRune(dimensions[:len(dims)], c)
 		if i < 0 || strings.Count(letters, string(c)) > 1 {
-			return nil, fmt.Errorf("wrap=%s, expected each dimension that goes around once, of %s", nearest.Clip(letters), dimensions[:len(dims)])
+			return nil, fmt.Errorf("wrap=%s, expected each dimension that goes around once, of %s", nearest.Clip(letters),
+				dimensions[:len(dims)])
 		}
 		around[i] = dims[i] > 2
 	}

@@ -68,7 +68,10 @@ func checkGrid(t *testing.T, spec string, sizes []int, wrap string) {
 		for _, s := range g.Switches {
 			place := g.Place(s.ID)
 			require.Equal(t, around, place.Grid.Around(i), spec)
-			for p, has := range map[weft.PortID]bool{place.Grid.Down(i): around || s.Coord[i] > 0, place.Grid.Up(i): around || s.Coord[i] < r-1} {
+			for p, has := range map[weft.PortID]bool{
+				place.Grid.Down(i): around || s.Coord[i] > 0,
+				place.Grid.Up(i):   around || s.Coord[i] < r-1,
+			} {
 				require.Equal(t, has, place.Roles[p] == weft.RolePeer, "%s %s %v", spec, s.Name, p)
 			}
 		}

@@ -81,11 +81,14 @@ func (p *ibParser) agree() {
 			case back.Peer == i && back.PeerPort == port.Number:
 				both++
 				if g := p.names[[2]int{i, port.Number}].guid; g != 0 && back.GUID != 0 && g != back.GUID {
-					p.fail(port.Line, "port %d of %q leads to port GUID %v, which by line %d is %v", port.Number, nearest.Clip(n.Name), g, back.Line, back.GUID)
+					p.fail(port.Line, "port %d of %q leads to port GUID %v, which by line %d is %v", port.Number, nearest.Clip(n.Name),
+						g, back.Line, back.GUID)
 				}
 			default:
-				p.fail(port.Line, "port %d of %q leads to port %d of %q, which by line %d leads to port %d of %q", port.Number, nearest.Clip(n.Name),
-					port.PeerPort, nearest.Clip(p.fabric.Nodes[port.Peer].Name), back.Line, back.PeerPort, nearest.Clip(p.fabric.Nodes[back.Peer].Name))
+				p.fail(port.Line, "port %d of %q leads to port %d of %q, which by line %d leads to port %d of %q", port.Number,
+					nearest.Clip(n.Name),
+					port.PeerPort, nearest.Clip(p.fabric.Nodes[port.Peer].Name), back.Line, back.PeerPort,
+					nearest.Clip(p.fabric.Nodes[back.Peer].Name))
 			}
 		}
 	}
@@ -96,7 +99,8 @@ func (p *ibParser) agree() {
 		far := end{port.Peer, port.PeerPort}
 		switch line, ok := taken[far]; {
 		case both > 0:
-			p.fail(port.Line, "port %d of %q leads to port %d of %q, whose block at line %d does not have it: the file is cut short, or was edited at one end",
+			p.fail(port.Line, "port %d of %q leads to port %d of %q, whose block at line %d does not have it: the file is cut "+
+				"short, or was edited at one end",
 				e.port, nearest.Clip(p.fabric.Nodes[e.node].Name), port.PeerPort, nearest.Clip(peer.Name), peer.Line)
 		case ok:
 			p.fail(port.Line, "port %d of %q is taken by line %d already", port.PeerPort, nearest.Clip(peer.Name), line)

@@ -15,13 +15,17 @@ import (
 // lines that are not of the format, a name, GUID or port that is there twice, a port that the node
 // does not have, a link that leads to no block, that the two ends do not agree about, or that only
 // one of them lists where others are listed by both. Routers are left out, and
-// lines before the first block that are not of the format, and diagnostics of the tools anywhere, are
-// skipped: ibFabric.Warnings names all of these.
+// lines before the first block that are not of the format, and diagnostics of the tools anywhere,
+// are skipped: ibFabric.Warnings names all of these.
 func parseIBNet(name string, data []byte) (*ibFabric, error) {
 	if len(data) > document.MaxSize {
-		return nil, fmt.Errorf("%s: %d bytes, expected at most %d: %w", name, len(data), document.MaxSize, document.ErrTooLarge)
+		return nil, fmt.Errorf("%s: %d bytes, expected at most %d: %w", name, len(data), document.MaxSize,
+			document.ErrTooLarge)
 	}
-	p := &ibParser{name: name, fabric: &ibFabric{}, byName: map[string]int{}, names: map[[2]int]ibFar{}, guids: map[GUID]ibOwner{}, routers: map[string]bool{}}
+	p := &ibParser{
+		name: name, fabric: &ibFabric{}, byName: map[string]int{}, names: map[[2]int]ibFar{},
+		guids: map[GUID]ibOwner{}, routers: map[string]bool{},
+	}
 	rest := string(data)
 	for rest != "" && !p.errs.Full() {
 		p.text, rest, _ = strings.Cut(rest, "\n")
@@ -143,7 +147,8 @@ func (p *ibParser) key(text string) error {
 	c := cursor{rest: value}
 	v, ok := c.hex()
 	if !ok {
-		return fmt.Errorf("found %q, expected a hexadecimal number after %q, as 0x2c9", nearest.Clip(text), nearest.Clip(key+"="))
+		return fmt.Errorf("found %q, expected a hexadecimal number after %q, as 0x2c9", nearest.Clip(text),
+			nearest.Clip(key+"="))
 	}
 	switch key {
 	case "vendid":
@@ -189,7 +194,10 @@ func (p *ibParser) node(kind ibKind, rest string) error {
 	if len(p.fabric.Nodes) >= weft.MaxSwitch+weft.MaxNIC {
 		return fmt.Errorf("more than %d switches and adapters", weft.MaxSwitch+weft.MaxNIC)
 	}
-	n := ibNode{Kind: kind, Name: name, Maker: head.maker, GUID: head.guid, PortGUID: head.port, Ports: ports, Line: p.line}
+	n := ibNode{
+		Kind: kind, Name: name, Maker: head.maker, GUID: head.guid, PortGUID: head.port, Ports: ports,
+		Line: p.line,
+	}
 	n.GUID = cmp.Or(n.GUID, guidOf(name))
 	if kind == ibSwitch && n.PortGUID == 0 {
 		n.PortGUID = n.GUID
@@ -234,7 +242,8 @@ var noIBHead ibHead
 func (p *ibParser) repeat(first int, n ibNode) error {
 	was := p.fabric.Nodes[first]
 	line := was.Line
-	if n.Kind != ibAdapter || was.Kind != ibAdapter || was.GUID != n.GUID || was.Ports != n.Ports || was.Description != n.Description {
+	if n.Kind != ibAdapter || was.Kind != ibAdapter || was.GUID != n.GUID || was.Ports != n.Ports ||
+		was.Description != n.Description {
 		return fmt.Errorf("%q has a block at line %d already", nearest.Clip(n.Name), line)
 	}
 	p.at, p.broken, p.again = first, false, true
@@ -247,7 +256,8 @@ func (p *ibParser) claim(what string, g GUID, node int) error {
 		return nil
 	}
 	if o, ok := p.guids[g]; ok && (o.node != node || o.what == what) {
-		return fmt.Errorf("GUID %v is that of %q at line %d too, expected one of its own", g, nearest.Clip(p.fabric.Nodes[o.node].Name), o.line)
+		return fmt.Errorf("GUID %v is that of %q at line %d too, expected one of its own", g,
+			nearest.Clip(p.fabric.Nodes[o.node].Name), o.line)
 	}
 	p.guids[g] = ibOwner{what, node, p.line}
 	return nil

@@ -24,7 +24,8 @@ func TestFilesOfIbsimAndOfIbnetdiscoverAreRead(t *testing.T) {
 	require.Len(t, f.Nodes, 8)
 	assert.Equal(t, ibNode{
 		Maker: Maker{Vendor: 0x2c9, Device: 0xbd36, System: 0x200000},
-		Kind:  ibSwitch, Name: "S-0000000000200000", GUID: 0x200000, PortGUID: 0x200000, Description: "L0-0", Ports: 4, Enhanced: true, Line: 9,
+		Kind:  ibSwitch, Name: "S-0000000000200000", GUID: 0x200000, PortGUID: 0x200000, Description: "L0-0", Ports: 4,
+		Enhanced: true, Line: 9,
 		Connected: []ibPort{
 			{Number: 1, Peer: 4, PeerPort: 1, Line: 10},
 			{Number: 2, Peer: 5, PeerPort: 1, Line: 11},
@@ -78,8 +79,8 @@ Ca 1 "idle"
 	assert.Empty(t, f.Nodes[3].Connected)
 }
 
-// A router is left out with the links that lead to it, whichever comes first; what else there is loads,
-// with every port of an adapter.
+// A router is left out with the links that lead to it, whichever comes first; what else there is
+// loads, with every port of an adapter.
 func TestRoutersAreLeftOut(t *testing.T) {
 	g, err := loadIBNet("f", []byte(`
 vendid=0x2c9
@@ -116,9 +117,9 @@ Ca	2 "H-0000000000000010"		# "node HCA-1"
 	require.Len(t, g.Links, 2)
 }
 
-// What ibnetdiscover -g prints of a director, a gateway to Ethernet and storage with the names of its
-// hosts, with routers, and with a node of which it does not know the kind: adapters of the gateway are
-// NICs, and what Weft does not have is named and left out.
+// What ibnetdiscover -g prints of a director, a gateway to Ethernet and storage with the names of
+// its hosts, with routers, and with a node of which it does not know the kind: adapters of the
+// gateway are NICs, and what Weft does not have is named and left out.
 func TestGatewaysLoadAndUnknownNodesAreNamed(t *testing.T) {
 	g, err := loadIBNet("f", []byte(`
 Chassis 1 (guid 0x13970201000000)
@@ -179,7 +180,8 @@ Rt	2 "R-0000000000000050"		# "router"
 }
 
 func TestALinkMayBeListedOnce(t *testing.T) {
-	f, err := parseIBNet("f", []byte("Switch 2 \"S-0000000000000001\"\n[1] \"b\"[2]\n[2] \"H-0000000000000010\"[1]\n\nSwitch 2 \"b\"\n\nCa 1 \"H-0000000000000010\"\n"))
+	f, err := parseIBNet("f", []byte("Switch 2 \"S-0000000000000001\"\n[1] \"b\"[2]\n[2] "+
+		"\"H-0000000000000010\"[1]\n\nSwitch 2 \"b\"\n\nCa 1 \"H-0000000000000010\"\n"))
 	require.NoError(t, err)
 	assert.Equal(t, []ibPort{{Number: 2, Peer: 0, PeerPort: 1}}, f.Nodes[1].Connected)
 	assert.Equal(t, []ibPort{{Number: 1, GUID: 0x11, Peer: 0, PeerPort: 2}}, f.Nodes[2].Connected)
@@ -238,8 +240,14 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 		{"hello\n\x1b[2J=zz\n", `f:1: found "hello", expected Switch, Ca, a port as [1], a GUID or a comment`},
 		{"Switch 1 \"a\"\nhello\n", `f:2: found "hello", expected Switch, Ca, a port as [1], a GUID or a comment`},
 		{"$ ibnetdiscover\n[1] \"a\"[1]\n", "f:2: a port before the first Switch or Ca, expected its block"},
-		{"Switch 1 \"a\"\n\nRt two \"R-1\"\n", `f:3: expected the number of ports and the name, as Rt 8 "R-0000000000300000"`},
-		{"Switch 1 \"a\"\n[1] \"R-1\"[1]\n", `f:2: port 1 of "a" leads to "R-1", which has no block: the file is cut short; or remove this line`},
+		{
+			"Switch 1 \"a\"\n\nRt two \"R-1\"\n",
+			`f:3: expected the number of ports and the name, as Rt 8 "R-0000000000300000"`,
+		},
+		{
+			"Switch 1 \"a\"\n[1] \"R-1\"[1]\n",
+			`f:2: port 1 of "a" leads to "R-1", which has no block: the file is cut short; or remove this line`,
+		},
 		{"Switch 1 \"a\"\n\nSwitch 2 \"a\"\n", `f:3: "a" has a block at line 1 already`},
 		{
 			"Switch 3 \"a\"\n[1] \"a\"[2]\n[2] \"a\"[3]\n[3] \"a\"[2]\n",
@@ -253,20 +261,40 @@ func TestBadFilesAreRefusedAtTheirLine(t *testing.T) {
 		{"Ca 1 \"a\"\nCa 2 \"a\"\n", `f:2: "a" has a block at line 1 already`},
 		{"Switch 1 \"a\"\n[1] \"b\" 2\n", `f:2: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},
 		{"Switch 2 \"a\"\n[1] \"b\"[1]\n[2] \"b\"[1]\n\nSwitch 2 \"b\"\n", `f:3: port 1 of "b" is taken by line 2 already`},
-		{change("switchguid=0x200001(", "switchguid=0x200000("), `f:19: GUID 0x0000000000200000 is that of "S-0000000000200000" at line 9 too, expected one of its own`},
-		{change("\n[1](100005)", "\n[1](100001)"), `f:53: GUID 0x0000000000100001 is that of "H-0000000000100000" at line 46 too, expected one of its own`},
-		{change("[1](100005)", "[1](100001)"), `f:11: port 2 of "S-0000000000200000" leads to port GUID 0x0000000000100001, which by line 53 is 0x0000000000100005`},
+		{
+			change("switchguid=0x200001(", "switchguid=0x200000("),
+			`f:19: GUID 0x0000000000200000 is that of "S-0000000000200000" at line 9 too, expected one of its own`,
+		},
+		{
+			change("\n[1](100005)", "\n[1](100001)"),
+			`f:53: GUID 0x0000000000100001 is that of "H-0000000000100000" at line 46 too, expected one of its own`,
+		},
+		{
+			change("[1](100005)", "[1](100001)"),
+			`f:11: port 2 of "S-0000000000200000" leads to port GUID 0x0000000000100001, which by line 53 is 0x0000000000100005`,
+		},
 		{change("[2]	\"H", "[5]	\"H"), `f:11: port 5 of "S-0000000000200000", expected 1 to 4`},
 		{change("[2]	\"H", "[1]	\"H"), `f:11: port 1 of "S-0000000000200000" is at line 10 already`},
 		{change("200002\"[1]", "200002\"[7]"), `f:12: leads to port 7 of "S-0000000000200002", which has 4`},
 		{change("200002\"[1]", "200002\"[255]"), `f:12: leads to port 255 of "S-0000000000200002", expected 1 to 254`},
 		{change("200002\"[1]", "200002[1]"), `f:12: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},
-		{change("200002\"[1]", "200003\"[2]"), "f:12: port 3 of \"S-0000000000200000\" leads to port 2 of \"S-0000000000200003\", which by line 39 leads to port 4 of \"S-0000000000200001\"\n" +
-			"f:30: port 1 of \"S-0000000000200002\" leads to port 3 of \"S-0000000000200000\", which by line 12 leads to port 2 of \"S-0000000000200003\""},
-		{change("[1]	\"S-0000000000200000\"[4]", "#"), `f:13: port 4 of "S-0000000000200000" leads to port 1 of "S-0000000000200003", whose block at line 37 does not have it: the file is cut short, or was edited at one end`},
+		{change("200002\"[1]", "200003\"[2]"), "f:12: port 3 of \"S-0000000000200000\" leads to port 2 of " +
+			"\"S-0000000000200003\", which by line 39 leads to port 4 of \"S-0000000000200001\"\n" +
+			"f:30: port 1 of \"S-0000000000200002\" leads to port 3 of \"S-0000000000200000\", which by line 12 leads to port " +
+			"2 of \"S-0000000000200003\""},
+		{
+			change("[1]	\"S-0000000000200000\"[4]", "#"),
+			`f:13: port 4 of "S-0000000000200000" leads to port 1 of "S-0000000000200003", whose block at line 37 does not have it: the file is cut short, or was edited at one end`,
+		},
 		{lines(65), "f:65: the file ends in a block without Switch, Ca or Rt: it is cut short"},
-		{lines(60), `f:21: port 2 of "S-0000000000200001" leads to "H-000000000010000c", which has no block: the file is cut short; or remove this line`},
-		{lines(66), `f:21: port 2 of "S-0000000000200001" leads to port 1 of "H-000000000010000c", whose block at line 66 does not have it: the file is cut short, or was edited at one end`},
+		{
+			lines(60),
+			`f:21: port 2 of "S-0000000000200001" leads to "H-000000000010000c", which has no block: the file is cut short; or remove this line`,
+		},
+		{
+			lines(66),
+			`f:21: port 2 of "S-0000000000200001" leads to port 1 of "H-000000000010000c", whose block at line 66 does not have it: the file is cut short, or was edited at one end`,
+		},
 		{tiny[:len(tiny)-60], `f:67: expected a port and where it leads, as [3] "S-0000000000200002"[1]`},
 	} {
 		_, err := parseIBNet("f", []byte(c.in))

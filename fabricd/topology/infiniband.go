@@ -76,7 +76,8 @@ func (g *Graph) ibFabric() (*ibFabric, error) {
 	for _, s := range g.Switches {
 		id := g.Identity(s.ID.Node())
 		if s.Ports > maxIBPorts {
-			return nil, fmt.Errorf("switch %s has %d ports, and one of InfiniBand at most %d: write another format", s.Name, s.Ports, maxIBPorts)
+			return nil, fmt.Errorf("switch %s has %d ports, and one of InfiniBand at most %d: write another format", s.Name,
+				s.Ports, maxIBPorts)
 		}
 		at[s.ID.Node()] = len(f.Nodes)
 		f.Nodes = append(f.Nodes, ibNode{

@@ -20,7 +20,10 @@ func loadIBNet(name string, data []byte) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := ibReader{name: name, fabric: f, names: ibNames(f), at: make([]weft.Node, len(f.Nodes)), nics: map[ibEnd]weft.Node{}}
+	r := ibReader{
+		name: name, fabric: f, names: ibNames(f), at: make([]weft.Node, len(f.Nodes)),
+		nics: map[ibEnd]weft.Node{},
+	}
 	g, err := r.graph()
 	if err == nil && f.Spec != "" {
 		g, err = r.placed(g)
@@ -104,7 +107,8 @@ func (r *ibReader) graph() (*Graph, error) {
 		if b.Kind == ibSwitch {
 			r.at[i] = weft.SwitchID(len(switches)).Node()
 			know(r.at[i], Identity{
-				Maker: b.Maker, GUID: b.GUID, PortGUID: b.PortGUID, Enhanced: b.Enhanced, LID: b.LID, LMC: b.LMC, Description: b.Description,
+				Maker: b.Maker, GUID: b.GUID, PortGUID: b.PortGUID, Enhanced: b.Enhanced, LID: b.LID, LMC: b.LMC,
+				Description: b.Description,
 			}, b.Line)
 			switches = append(switches, Switch{Name: r.names[ibEnd{i, 0}], Ports: b.Ports})
 			continue
@@ -113,7 +117,8 @@ func (r *ibReader) graph() (*Graph, error) {
 			n := weft.NICID(len(nics)).Node()
 			r.nics[ibEnd{i, p.Number}] = n
 			know(n, Identity{
-				Maker: b.Maker, GUID: b.GUID, PortGUID: p.GUID, Port: p.Number, Ports: b.Ports, LID: p.LID, LMC: p.LMC, Description: b.Description,
+				Maker: b.Maker, GUID: b.GUID, PortGUID: p.GUID, Port: p.Number, Ports: b.Ports, LID: p.LID, LMC: p.LMC,
+				Description: b.Description,
 			}, b.Line)
 			nics = append(nics, NIC{Name: r.names[ibEnd{i, p.Number}]})
 		}
@@ -179,8 +184,9 @@ func (r *ibReader) placed(g *Graph) (*Graph, error) {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
 	differs := func(line int, what string) (*Graph, error) {
-		return nil, document.LineError(r.name, line, "", fmt.Errorf("%s, unlike %s: correct it, or take the line \"# weft:\" away to read the file as it is",
-			what, r.fabric.Spec))
+		return nil, document.LineError(r.name, line, "",
+			fmt.Errorf("%s, unlike %s: correct it, or take the line \"# weft:\" away to read the file as it is",
+				what, r.fabric.Spec))
 	}
 	if len(g.Switches) != len(base.Switches) || len(g.NICs) != len(base.NICs) {
 		return differs(1, fmt.Sprintf("%d switches and %d NICs", len(g.Switches), len(g.NICs)))

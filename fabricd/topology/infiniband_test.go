@@ -92,10 +92,12 @@ func TestAnInfiniBandFabricKeepsItsIdentities(t *testing.T) {
 	assert.Equal(t, s, at)
 	assert.Equal(t, weft.PortID(1), port, "port 2 there")
 	assert.Equal(t, Identity{
-		Maker: Maker{Vendor: 0x2c9, Device: 0xbd36, System: 0x200001}, GUID: 0x200001, PortGUID: 0x200001, Enhanced: true, LID: 3, Description: "L0-1",
+		Maker: Maker{Vendor: 0x2c9, Device: 0xbd36, System: 0x200001}, GUID: 0x200001, PortGUID: 0x200001, Enhanced: true,
+		LID: 3, Description: "L0-1",
 	}, g.Identity(s.Node()))
 	assert.Equal(t, Identity{
-		Maker: Maker{Vendor: 0x2c9, Device: 0x1003, System: 0x10000c}, GUID: 0x10000c, PortGUID: 0x10000d, Port: 1, Ports: 1, LID: 8,
+		Maker: Maker{Vendor: 0x2c9, Device: 0x1003, System: 0x10000c}, GUID: 0x10000c, PortGUID: 0x10000d, Port: 1, Ports: 1,
+		LID:         8,
 		Description: "host3 HCA-1",
 	}, g.Identity(n.Node()))
 
@@ -145,7 +147,8 @@ Ca 1 "Hidden"
 }
 
 func TestBadIBNetFilesAreRefusedAtTheirLine(t *testing.T) {
-	turned, err := Load("f.yaml", []byte("switches: [{id: s0}, {id: s1}, {id: s2}]\nnics: [{id: n0, switch: s0}, {id: n1, switch: s1}, {id: n2, switch: s2}]\n"+
+	turned, err := Load("f.yaml", []byte("switches: [{id: s0}, {id: s1}, {id: s2}]\nnics: [{id: n0, switch: s0}, {id: "+
+		"n1, switch: s1}, {id: n2, switch: s2}]\n"+
 		"links: [{a: s0, b: s2}, {a: s0, b: s1}, {a: s1, b: s2}]\n"))
 	require.NoError(t, err)
 	for _, c := range []struct{ in, want string }{
@@ -154,10 +157,19 @@ func TestBadIBNetFilesAreRefusedAtTheirLine(t *testing.T) {
 			`f.net:2: adapter "a" is linked to adapter "b", and there is no switch: expected a fabric with one`,
 		},
 		{"Ca 1 \"a\"\n", "f.net:1: no switches, expected at least one"},
-		{"Switch 2 \"a\"\n[1] \"b\"[1]\n\nSwitch 2 \"b\"\n\nSwitch 2 \"c\"\n", "f.net:6: switch c: not connected: 1 of 3 switches cannot be reached from a: c"},
+		{
+			"Switch 2 \"a\"\n[1] \"b\"[1]\n\nSwitch 2 \"b\"\n\nSwitch 2 \"c\"\n",
+			"f.net:6: switch c: not connected: 1 of 3 switches cannot be reached from a: c",
+		},
 		{"# weft: kary:2,2\nSwitch 2 \"a\"\n", `f.net: unknown topology "kary:2,2"`},
-		{"# weft: ring:3\nSwitch 2 \"a\"\n", `f.net:1: 1 switches and 0 NICs, unlike ring:3: correct it, or take the line "# weft:" away to read the file as it is`},
-		{strings.Replace(string(ibnetOf(t, parse(t, "ring:3"))), `"s1" en`, `"t1" en`, 1), `f.net:19: switch t1 with 3 ports, unlike ring:3: correct it`},
+		{
+			"# weft: ring:3\nSwitch 2 \"a\"\n",
+			`f.net:1: 1 switches and 0 NICs, unlike ring:3: correct it, or take the line "# weft:" away to read the file as it is`,
+		},
+		{
+			strings.Replace(string(ibnetOf(t, parse(t, "ring:3"))), `"s1" en`, `"t1" en`, 1),
+			`f.net:19: switch t1 with 3 ports, unlike ring:3: correct it`,
+		},
 		{"# weft: ring:3\n" + string(ibnetOf(t, turned)), "f.net:10: link s0:0-s2:0, unlike ring:3: correct it"},
 	} {
 		_, err := Load("f.net", []byte(c.in))
@@ -188,7 +200,8 @@ func TestListingsKeepGUIDs(t *testing.T) {
 			assert.Equal(t, g.Identity(n.ID.Node()).PortGUID, again.Identity(n.ID.Node()).PortGUID)
 		}
 	}
-	_, err = Load("f", []byte("switches: [{id: a, guid: \"0x12\"}]\nnics: [{id: b, switch: a, guid: \"0x0012\"}, {id: c, switch: a, guid: \"12\"}]\n"))
+	_, err = Load("f", []byte("switches: [{id: a, guid: \"0x12\"}]\nnics: [{id: b, switch: a, guid: \"0x0012\"}, {id: "+
+		"c, switch: a, guid: \"12\"}]\n"))
 	assert.EqualError(t, err, "f:2:33: b: GUID 0x0000000000000012 is that of a, expected one of its own\n"+
 		"f:2:69: c: GUID \"12\", expected a hexadecimal number as 0x0002c90300a1b2c3")
 }

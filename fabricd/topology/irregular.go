@@ -58,8 +58,9 @@ func (r irregular) build() (*Graph, error) {
 		most = ports
 	}
 	if links < least || links > most {
-		return nil, fmt.Errorf("%d links between %d switches, expected %d, to be connected, to %d, the pairs and ports there are",
-			links, switches, least, most)
+		return nil,
+			fmt.Errorf("%d links between %d switches, expected %d, to be connected, to %d, the pairs and ports there are",
+				links, switches, least, most)
 	}
 	pairs, err := r.pairs()
 	if err != nil {
@@ -162,7 +163,8 @@ const (
 // uniformPairs draws the links by method uniform; see irregular.
 func uniformPairs(switches, links int, seed uint64) ([][2]int, error) {
 	if switches > maxUniformSwitches {
-		return nil, fmt.Errorf("%d switches by method=%s, expected at most %d: leave the method out", switches, methodUniform, maxUniformSwitches)
+		return nil, fmt.Errorf("%d switches by method=%s, expected at most %d: leave the method out", switches, methodUniform,
+			maxUniformSwitches)
 	}
 	src := rand.NewPCG(seed, 0)
 	drawn := make([]uint32, switches*switches) // per pair, the graph that it was last in
@@ -189,7 +191,9 @@ func uniformPairs(switches, links int, seed uint64) ([][2]int, error) {
 			return pairs, nil
 		}
 	}
-	return nil, fmt.Errorf("no graph of %d links that was drawn joins %d switches: give more links, or leave method=%s out", links, switches, methodUniform)
+	return nil,
+		fmt.Errorf("no graph of %d links that was drawn joins %d switches: give more links, or leave method=%s out", links,
+			switches, methodUniform)
 }
 
 // joined reports whether links join all switches, by a forest of those joined so far, which it is

@@ -149,7 +149,8 @@ func TestIrregularGraphsAreAsLikelyAsTheMethodSays(t *testing.T) {
 		assert.InDelta(t, far, distance, 0.0006, "%d links: largest difference of the probability of any event", links)
 		free := float64(len(trees) - 1)
 		limit := free + 4*math.Sqrt(2*free) + 4 // some four standard deviations
-		assert.Less(t, chiSquared(t, func(seed uint64) [][2]int { return randomPairs(5, links, seed) }, byTrees), limit, "%d links by tree", links)
+		assert.Less(t, chiSquared(t, func(seed uint64) [][2]int { return randomPairs(5, links, seed) }, byTrees), limit,
+			"%d links by tree", links)
 		uniform := func(seed uint64) [][2]int {
 			pairs, err := irregular{5, links, seed, 1, 1, methodUniform}.pairs()
 			require.NoError(t, err)

@@ -54,12 +54,14 @@ func generators() []generator {
 		},
 		{
 			Torus, "torus:AxB[xC[xD]][,nics=N][,wrap=xyzw]", "torus:4x4x4",
-			"torus of 1 to 4 dimensions, N NICs a switch (1); wrap=xy: only these dimensions go around, none of two switches does",
+			"torus of 1 to 4 dimensions, N NICs a switch (1); wrap=xy: only these dimensions go around, none of two switches " +
+				"does",
 			func(a arguments) (*Graph, error) { return a.grid(Torus) },
 		},
 		{
 			Irregular, "irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform]", "irregular:16,32,1",
-			"connected random graph, the same for the same seed, N NICs a switch (1), each link N times (1); method=uniform: all such graphs are as likely; tree: as many times as they have spanning trees",
+			"connected random graph, the same for the same seed, N NICs a switch (1), each link N times (1); method=uniform: " +
+				"all such graphs are as likely; tree: as many times as they have spanning trees",
 			arguments.irregular,
 		},
 		{
@@ -76,7 +78,8 @@ func Kinds() []string {
 	for _, g := range generators() {
 		lines = append(lines, g.syntax+"\t"+g.help)
 	}
-	return append(lines, "FILE.yaml\ta topology file, YAML or JSON", "FILE.net\tan InfiniBand topology as ibnetdiscover prints it")
+	return append(lines, "FILE.yaml\ta topology file, YAML or JSON",
+		"FILE.net\tan InfiniBand topology as ibnetdiscover prints it")
 }
 
 // Parse makes the graph that a spec asks for: "kary-ntree:4,3" and the like ([Kinds]), or the path
@@ -90,7 +93,8 @@ func Parse(spec string) (*Graph, error) {
 }
 
 func isFile(spec string) bool {
-	return isDocument(spec) || isIBNet(spec) || strings.ContainsRune(spec, '/') || strings.ContainsRune(spec, os.PathSeparator)
+	return isDocument(spec) || isIBNet(spec) || strings.ContainsRune(spec, '/') ||
+		strings.ContainsRune(spec, os.PathSeparator)
 }
 
 func isDocument(name string) bool { return ends(name, ".yaml", ".yml", ".json") }
@@ -212,7 +216,8 @@ func (a arguments) grid(kind Kind) (*Graph, error) {
 		return nil, errSyntax
 	}
 	if a.wrap != "" && kind == Mesh {
-		return nil, fmt.Errorf("wrap=%s, but a mesh goes around nowhere: write torus:%s,wrap=%s", nearest.Clip(a.wrap), nearest.Clip(a.plain[0]), nearest.Clip(a.wrap))
+		return nil, fmt.Errorf("wrap=%s, but a mesh goes around nowhere: write torus:%s,wrap=%s", nearest.Clip(a.wrap),
+			nearest.Clip(a.plain[0]), nearest.Clip(a.wrap))
 	}
 	var dims []int
 	for _, p := range strings.SplitN(a.plain[0], "x", maxDims+2) {

@@ -125,7 +125,8 @@ func (r *resolver) links() {
 		}
 		other := r.joined[at].Other(nic)
 		if e.Node.Kind != 0 && (other.Node != e.Node || e.Port != weft.NoPort && other.Port != e.Port) {
-			r.fail(path, "NIC %s: switch differs from that of its link at %v", nearest.Clip(n.ID), r.doc.At(fmt.Sprintf("$.links[%d]", at)))
+			r.fail(path, "NIC %s: switch differs from that of its link at %v", nearest.Clip(n.ID),
+				r.doc.At(fmt.Sprintf("$.links[%d]", at)))
 		}
 	}
 	if r.errs.Len() > 0 {
@@ -207,7 +208,9 @@ func (r *resolver) checkTiers(g *Graph) {
 			r.fail(path, "switch %s: %w: %w", nearest.Clip(s.ID), errOnlyWithSpec, g.noTree)
 			return
 		case s.Tier != nil && *s.Tier != int(is.Tier), s.Digits != nil && !slices.Equal(s.Digits, is.Digits):
-			r.fail(path, "switch %s: by the links it is in tier %d and has the digits %v: correct tier and digits, or leave them out", nearest.Clip(s.ID), is.Tier, is.Digits)
+			r.fail(path,
+				"switch %s: by the links it is in tier %d and has the digits %v: correct tier and digits, or leave them out",
+				nearest.Clip(s.ID), is.Tier, is.Digits)
 		}
 	}
 }

@@ -290,7 +290,8 @@ func TestLookup(t *testing.T) {
 	assert.Equal(t, "s2.03-n030", l.Name)
 
 	_, err = g.SwitchByName("s1.3")
-	assert.EqualError(t, err, `unknown switch "s1.3": did you mean "s1.03"? known: s0.00, s0.01, s0.02, s0.03, s0.10, s0.11, s0.12, s0.13, ...`)
+	assert.EqualError(t, err,
+		`unknown switch "s1.3": did you mean "s1.03"? known: s0.00, s0.01, s0.02, s0.03, s0.10, s0.11, s0.12, s0.13, ...`)
 	_, err = g.SwitchByName("n030")
 	assert.ErrorContains(t, err, `n030 is a NIC, not a switch`)
 	_, err = g.NICByName("n03")
@@ -365,72 +366,106 @@ func TestNoGraphOfTooFewLinksIsDrawnWithoutEnd(t *testing.T) {
 	testenv.Long(t)
 	const spec = "irregular:500,525,1,method=uniform"
 	_, err := Parse(spec)
-	require.EqualError(t, err, spec+": no graph of 525 links that was drawn joins 500 switches: give more links, or leave method=uniform out")
+	require.EqualError(t, err,
+		spec+": no graph of 525 links that was drawn joins 500 switches: give more links, or leave method=uniform out")
 }
 
 func TestBadSpecs(t *testing.T) {
 	for spec, want := range map[string]string{
-		"":                                     `unknown topology "": known: kary-ntree, mport-tree, leaf-spine, mesh, torus, irregular, ring`,
-		"kary-tree:4,3":                        `unknown topology "kary-tree:4,3": did you mean "kary-ntree"? known: kary-ntree, mport-tree, leaf-spine, mesh, torus, irregular, ring`,
-		"kary-ntree":                           "kary-ntree: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:4":                         "kary-ntree:4: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:4,x":                       "kary-ntree:4,x: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:4,-3":                      "kary-ntree:4,-3: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:4,3,nics=2":                "kary-ntree:4,3,nics=2: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"kary-ntree:1,3":                       "kary-ntree:1,3: k = 1 and n = 3, expected k of at least 2 and n of at least 1",
-		"kary-ntree:2,0":                       "kary-ntree:2,0: k = 2 and n = 0, expected k of at least 2 and n of at least 1",
-		"kary-ntree:129,2":                     "kary-ntree:129,2: 258 ports on one switch, expected at most 256: topology too large",
-		"kary-ntree:2,17":                      "kary-ntree:2,17: 1114112 switches, expected at most 65536: topology too large",
-		"kary-ntree:2,2147483647":              "kary-ntree:2,2147483647: more than 65536 switches: topology too large",
-		"kary-ntree:2,2147483648":              "kary-ntree:2,2147483648: 2147483648: topology too large",
-		"mport-tree:7,2":                       "mport-tree:7,2: m = 7 and n = 2, expected an even m of at least 4 and n of at least 1",
-		"mport-tree:256,3":                     "mport-tree:256,3: 81920 switches, expected at most 65536: topology too large",
-		"leaf-spine:4,8":                       "leaf-spine:4,8: expected leaf-spine:SPINES,LEAVES,NICS, as leaf-spine:4,8,12",
-		"leaf-spine:4,8,x":                     "leaf-spine:4,8,x: expected leaf-spine:SPINES,LEAVES,NICS, as leaf-spine:4,8,12",
-		"leaf-spine:4,8,12,nics=2":             "leaf-spine:4,8,12,nics=2: expected leaf-spine:SPINES,LEAVES,NICS, as leaf-spine:4,8,12",
-		"leaf-spine:0,8,12":                    "leaf-spine:0,8,12: spines, leaves and NICs of each leaf are 0, 8 and 12, expected at least 1, 2 and 1",
-		"leaf-spine:4,1,12":                    "leaf-spine:4,1,12: spines, leaves and NICs of each leaf are 4, 1 and 12, expected at least 1, 2 and 1",
-		"leaf-spine:4,8,0":                     "leaf-spine:4,8,0: spines, leaves and NICs of each leaf are 4, 8 and 0, expected at least 1, 2 and 1",
-		"leaf-spine:4,257,1":                   "leaf-spine:4,257,1: 257 ports on one switch, expected at most 256: topology too large",
-		"leaf-spine:4,8,253":                   "leaf-spine:4,8,253: 257 ports on one switch, expected at most 256: topology too large",
-		"leaf-spine:200,256,1025":              "leaf-spine:200,256,1025: 262400 NICs, expected at most 262144: topology too large",
-		"leaf-spine:65536,65536,1":             "leaf-spine:65536,65536,1: 131072 switches, expected at most 65536: topology too large",
-		"leaf-spine:2147483647,2147483647,2":   "leaf-spine:2147483647,2147483647,2: more than 65536 switches: topology too large",
-		"mesh:4x1":                             "mesh:4x1: dimension y has 1 switch, expected at least 2: leave it out, as in mesh:4",
-		"torus:1x4x1x5":                        "torus:1x4x1x5: dimension x has 1 switch, expected at least 2: leave it out, as in torus:4x5",
-		"torus:1":                              "torus:1: dimension x has 1 switch, expected at least 2: leave it out",
-		"torus:4x4,wrap=xz":                    "torus:4x4,wrap=xz: wrap=xz, expected each dimension that goes around once, of xy",
-		"torus:4x4,wrap=xx":                    "torus:4x4,wrap=xx: wrap=xx, expected each dimension that goes around once, of xy",
-		"torus:4x4,wrap=":                      "torus:4x4,wrap=: expected torus:AxB[xC[xD]][,nics=N][,wrap=xyzw], as torus:4x4x4",
-		"torus:4x4,wrap=x,wrap=y":              "torus:4x4,wrap=x,wrap=y: expected torus:AxB[xC[xD]][,nics=N][,wrap=xyzw], as torus:4x4x4",
-		"mesh:4x4,wrap=x":                      "mesh:4x4,wrap=x: wrap=x, but a mesh goes around nowhere: write torus:4x4,wrap=x",
-		"ring:8,wrap=x":                        "ring:8,wrap=x: expected ring:n[,nics=N], as ring:8",
-		"irregular:8,12,1,wrap=x":              "irregular:8,12,1,wrap=x: expected irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
-		"kary-ntree:4,3,wrap=x":                "kary-ntree:4,3,wrap=x: expected kary-ntree:k,n, as kary-ntree:4,3",
-		"mesh:4x":                              "mesh:4x: expected mesh:AxB[xC[xD]][,nics=N], as mesh:8x8",
-		"mesh:2x2x2x2x2":                       "mesh:2x2x2x2x2: 5 dimensions, expected 1 to 4",
-		"mesh:4x4,nics=0":                      "mesh:4x4,nics=0: nics=0, expected 1 to 255",
-		"mesh:4x4,nics=253":                    "mesh:4x4,nics=253: 257 ports on one switch, expected at most 256: topology too large",
-		"mesh:65536x65536x65536":               "mesh:65536x65536x65536: more than 65536 switches: topology too large",
-		"torus:0x4":                            "torus:0x4: dimension x has no switch, expected at least 2",
-		"torus:256x256,nics=5":                 "torus:256x256,nics=5: 327680 NICs, expected at most 262144: topology too large",
-		"ring:2":                               "ring:2: 2 switches, expected at least 3: mesh:2 has two",
-		"ring:3x3":                             "ring:3x3: expected ring:n[,nics=N], as ring:8",
-		"irregular:8,12":                       "irregular:8,12: expected irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
-		"irregular:8,6,1":                      "irregular:8,6,1: 6 links between 8 switches, expected 7, to be connected, to 28, the pairs and ports there are",
-		"irregular:8,29,1":                     "irregular:8,29,1: 29 links between 8 switches, expected 7, to be connected, to 28, the pairs and ports there are",
-		"irregular:1,0,1":                      "irregular:1,0,1: 1 switches, expected at least 2",
-		"irregular:300,38000,1":                "irregular:300,38000,1: s2 would have 257 ports, expected at most 256: take fewer links or another seed",
-		"irregular:2147483647,1,1":             "irregular:2147483647,1,1: more than 65536 switches: topology too large",
-		"irregular:8,2147483647,1":             "irregular:8,2147483647,1: more than 1048576 links: topology too large",
-		"irregular:8,12,1,method=fair":         `irregular:8,12,1,method=fair: unknown method "fair": known: tree, uniform`,
-		"irregular:8,12,1,nics=2,nics=3":       "irregular:8,12,1,nics=2,nics=3: expected irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
-		"irregular:8,28,1,parallel=64":         "irregular:8,28,1,parallel=64: 28 links between 8 switches, expected 7, to be connected, to 15, the pairs and ports there are",
-		"irregular:8,28,1,parallel=300":        "irregular:8,28,1,parallel=300: parallel=300, expected 1 to 255",
-		"irregular:2049,2100,1,method=uniform": "irregular:2049,2100,1,method=uniform: 2049 switches by method=uniform, expected at most 2048: leave the method out",
-		"ring:8,parallel=2":                    "ring:8,parallel=2: expected ring:n[,nics=N], as ring:8",
-		"mesh:3x3,method=tree":                 "mesh:3x3,method=tree: expected mesh:AxB[xC[xD]][,nics=N], as mesh:8x8",
-		"irregular:8,12,1,nics=2,3":            "irregular:8,12,1,nics=2,3: expected irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
+		"":                      `unknown topology "": known: kary-ntree, mport-tree, leaf-spine, mesh, torus, irregular, ring`,
+		"kary-tree:4,3":         `unknown topology "kary-tree:4,3": did you mean "kary-ntree"? known: kary-ntree, mport-tree, leaf-spine, mesh, torus, irregular, ring`,
+		"kary-ntree":            "kary-ntree: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4":          "kary-ntree:4: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4,x":        "kary-ntree:4,x: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4,-3":       "kary-ntree:4,-3: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:4,3,nics=2": "kary-ntree:4,3,nics=2: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"kary-ntree:1,3": "kary-ntree:1,3: k = 1 and n = 3, expected k of at least 2 and n of at " +
+			"least 1",
+		"kary-ntree:2,0": "kary-ntree:2,0: k = 2 and n = 0, expected k of at least 2 and n of at " +
+			"least 1",
+		"kary-ntree:129,2": "kary-ntree:129,2: 258 ports on one switch, expected at most 256: topology " +
+			"too large",
+		"kary-ntree:2,17": "kary-ntree:2,17: 1114112 switches, expected at most 65536: topology too " +
+			"large",
+		"kary-ntree:2,2147483647": "kary-ntree:2,2147483647: more than 65536 switches: topology too large",
+		"kary-ntree:2,2147483648": "kary-ntree:2,2147483648: 2147483648: topology too large",
+		"mport-tree:7,2": "mport-tree:7,2: m = 7 and n = 2, expected an even m of at least 4 and n " +
+			"of at least 1",
+		"mport-tree:256,3": "mport-tree:256,3: 81920 switches, expected at most 65536: topology too large",
+		"leaf-spine:4,8":   "leaf-spine:4,8: expected leaf-spine:SPINES,LEAVES,NICS, as leaf-spine:4,8,12",
+		"leaf-spine:4,8,x": "leaf-spine:4,8,x: expected leaf-spine:SPINES,LEAVES,NICS, as " +
+			"leaf-spine:4,8,12",
+		"leaf-spine:4,8,12,nics=2": "leaf-spine:4,8,12,nics=2: expected leaf-spine:SPINES,LEAVES,NICS, as " +
+			"leaf-spine:4,8,12",
+		"leaf-spine:0,8,12": "leaf-spine:0,8,12: spines, leaves and NICs of each leaf are 0, 8 and 12, " +
+			"expected at least 1, 2 and 1",
+		"leaf-spine:4,1,12": "leaf-spine:4,1,12: spines, leaves and NICs of each leaf are 4, 1 and 12, " +
+			"expected at least 1, 2 and 1",
+		"leaf-spine:4,8,0": "leaf-spine:4,8,0: spines, leaves and NICs of each leaf are 4, 8 and 0, " +
+			"expected at least 1, 2 and 1",
+		"leaf-spine:4,257,1": "leaf-spine:4,257,1: 257 ports on one switch, expected at most 256: " +
+			"topology too large",
+		"leaf-spine:4,8,253": "leaf-spine:4,8,253: 257 ports on one switch, expected at most 256: " +
+			"topology too large",
+		"leaf-spine:200,256,1025": "leaf-spine:200,256,1025: 262400 NICs, expected at most 262144: topology " +
+			"too large",
+		"leaf-spine:65536,65536,1": "leaf-spine:65536,65536,1: 131072 switches, expected at most 65536: " +
+			"topology too large",
+		"leaf-spine:2147483647,2147483647,2": "leaf-spine:2147483647,2147483647,2: more than 65536 switches: topology " +
+			"too large",
+		"mesh:4x1": "mesh:4x1: dimension y has 1 switch, expected at least 2: leave it out, as " +
+			"in mesh:4",
+		"torus:1x4x1x5": "torus:1x4x1x5: dimension x has 1 switch, expected at least 2: leave it " +
+			"out, as in torus:4x5",
+		"torus:1": "torus:1: dimension x has 1 switch, expected at least 2: leave it out",
+		"torus:4x4,wrap=xz": "torus:4x4,wrap=xz: wrap=xz, expected each dimension that goes around " +
+			"once, of xy",
+		"torus:4x4,wrap=xx": "torus:4x4,wrap=xx: wrap=xx, expected each dimension that goes around " +
+			"once, of xy",
+		"torus:4x4,wrap=": "torus:4x4,wrap=: expected torus:AxB[xC[xD]][,nics=N][,wrap=xyzw], as " +
+			"torus:4x4x4",
+		"torus:4x4,wrap=x,wrap=y": "torus:4x4,wrap=x,wrap=y: expected torus:AxB[xC[xD]][,nics=N][,wrap=xyzw], " +
+			"as torus:4x4x4",
+		"mesh:4x4,wrap=x": "mesh:4x4,wrap=x: wrap=x, but a mesh goes around nowhere: write " +
+			"torus:4x4,wrap=x",
+		"ring:8,wrap=x": "ring:8,wrap=x: expected ring:n[,nics=N], as ring:8",
+		"irregular:8,12,1,wrap=x": "irregular:8,12,1,wrap=x: expected " +
+			"irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
+		"kary-ntree:4,3,wrap=x": "kary-ntree:4,3,wrap=x: expected kary-ntree:k,n, as kary-ntree:4,3",
+		"mesh:4x":               "mesh:4x: expected mesh:AxB[xC[xD]][,nics=N], as mesh:8x8",
+		"mesh:2x2x2x2x2":        "mesh:2x2x2x2x2: 5 dimensions, expected 1 to 4",
+		"mesh:4x4,nics=0":       "mesh:4x4,nics=0: nics=0, expected 1 to 255",
+		"mesh:4x4,nics=253": "mesh:4x4,nics=253: 257 ports on one switch, expected at most 256: " +
+			"topology too large",
+		"mesh:65536x65536x65536": "mesh:65536x65536x65536: more than 65536 switches: topology too large",
+		"torus:0x4":              "torus:0x4: dimension x has no switch, expected at least 2",
+		"torus:256x256,nics=5": "torus:256x256,nics=5: 327680 NICs, expected at most 262144: topology too " +
+			"large",
+		"ring:2":   "ring:2: 2 switches, expected at least 3: mesh:2 has two",
+		"ring:3x3": "ring:3x3: expected ring:n[,nics=N], as ring:8",
+		"irregular:8,12": "irregular:8,12: expected " +
+			"irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
+		"irregular:8,6,1": "irregular:8,6,1: 6 links between 8 switches, expected 7, to be connected, " +
+			"to 28, the pairs and ports there are",
+		"irregular:8,29,1": "irregular:8,29,1: 29 links between 8 switches, expected 7, to be " +
+			"connected, to 28, the pairs and ports there are",
+		"irregular:1,0,1": "irregular:1,0,1: 1 switches, expected at least 2",
+		"irregular:300,38000,1": "irregular:300,38000,1: s2 would have 257 ports, expected at most 256: " +
+			"take fewer links or another seed",
+		"irregular:2147483647,1,1":     "irregular:2147483647,1,1: more than 65536 switches: topology too large",
+		"irregular:8,2147483647,1":     "irregular:8,2147483647,1: more than 1048576 links: topology too large",
+		"irregular:8,12,1,method=fair": `irregular:8,12,1,method=fair: unknown method "fair": known: tree, uniform`,
+		"irregular:8,12,1,nics=2,nics=3": "irregular:8,12,1,nics=2,nics=3: expected " +
+			"irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
+		"irregular:8,28,1,parallel=64": "irregular:8,28,1,parallel=64: 28 links between 8 switches, expected 7, to " +
+			"be connected, to 15, the pairs and ports there are",
+		"irregular:8,28,1,parallel=300": "irregular:8,28,1,parallel=300: parallel=300, expected 1 to 255",
+		"irregular:2049,2100,1,method=uniform": "irregular:2049,2100,1,method=uniform: 2049 switches by method=uniform, " +
+			"expected at most 2048: leave the method out",
+		"ring:8,parallel=2":    "ring:8,parallel=2: expected ring:n[,nics=N], as ring:8",
+		"mesh:3x3,method=tree": "mesh:3x3,method=tree: expected mesh:AxB[xC[xD]][,nics=N], as mesh:8x8",
+		"irregular:8,12,1,nics=2,3": "irregular:8,12,1,nics=2,3: expected " +
+			"irregular:switches,links,seed[,nics=N][,parallel=N][,method=tree|uniform], as irregular:16,32,1",
 	} {
 		_, err := Parse(spec)
 		assert.EqualError(t, err, want, spec)

@@ -69,7 +69,8 @@ func newLeafSpine(spines, leaves, nics int) (*Graph, error) {
 			spines, leaves, nics)
 	}
 	all := capped(leaves, nics)
-	if err := bounds(add(spines, leaves), all, add(capped(spines, leaves), all), max(leaves, add(nics, spines))); err != nil {
+	if err := bounds(add(spines, leaves), all, add(capped(spines, leaves), all),
+		max(leaves, add(nics, spines))); err != nil {
 		return nil, err
 	}
 	return newTree(LeafSpine, &tree{n: 2, k: spines, radix: []int{leaves, nics}, tops: spines, others: leaves}), nil

@@ -30,13 +30,19 @@ func (g *Graph) writeJSON(w io.Writer, d Drawing) error {
 	fmt.Fprint(out, `"switches":[`)
 	for i, s := range g.Switches {
 		x, y := place(d.Switches, i)
-		item(out, i, fileSwitch{ID: s.Name, Ports: ported(s.Ports), Tier: g.tierOf(s), Digits: s.Digits, Coord: s.Coord, GUID: g.givenGUID(s.ID.Node()), X: x, Y: y})
+		item(out, i, fileSwitch{
+			ID: s.Name, Ports: ported(s.Ports), Tier: g.tierOf(s), Digits: s.Digits, Coord: s.Coord,
+			GUID: g.givenGUID(s.ID.Node()), X: x, Y: y,
+		})
 	}
 	fmt.Fprint(out, "\n],\n\"nics\":[")
 	for i, n := range g.NICs {
 		s, p := g.SwitchOf(n.ID)
 		x, y := place(d.NICs, i)
-		item(out, i, fileNIC{ID: n.Name, Switch: g.Switches[s].Name, SwitchPort: portNumber(p), GUID: g.givenGUID(n.ID.Node()), X: x, Y: y})
+		item(out, i, fileNIC{
+			ID: n.Name, Switch: g.Switches[s].Name, SwitchPort: portNumber(p),
+			GUID: g.givenGUID(n.ID.Node()), X: x, Y: y,
+		})
 	}
 	fmt.Fprint(out, "\n],\n\"links\":[")
 	for i, l := range g.Links {
@@ -101,7 +107,8 @@ func (g *Graph) WriteYAMLListing(w io.Writer) error {
 			continue
 		}
 		s, p := g.SwitchOf(n.ID)
-		fmt.Fprintf(out, "  - {id: %s, switch: %s, switch_port: %d%s}\n", scalar(n.Name), scalar(g.Switches[s].Name), p, g.guidField(n.ID.Node()))
+		fmt.Fprintf(out, "  - {id: %s, switch: %s, switch_port: %d%s}\n", scalar(n.Name), scalar(g.Switches[s].Name), p,
+			g.guidField(n.ID.Node()))
 	}
 	section(out, "links", len(links))
 	for _, l := range links {

@@ -30,11 +30,13 @@ func TestInTheBrowser(t *testing.T) {
 	testenv.Unraced(t)
 	node := browserNeeds(t)
 	bin := t.TempDir()
-	said, err := bounded(t, setupTime, ".", "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", bin+string(filepath.Separator), "../../fabricd", "../../linkmon").CombinedOutput()
+	said, err := bounded(t, setupTime, ".", "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o",
+		bin+string(filepath.Separator), "../../fabricd", "../../linkmon").CombinedOutput()
 	require.NoError(t, err, string(said))
 
 	results := filepath.Join(t.TempDir(), "results.json")
-	cmd := bounded(t, browserTime, "e2e", node, filepath.Join("node_modules", "@playwright", "test", "cli.js"), "test", "--project=tests", "--reporter=list,json")
+	cmd := bounded(t, browserTime, "e2e", node, filepath.Join("node_modules", "@playwright", "test", "cli.js"), "test",
+		"--project=tests", "--reporter=list,json")
 	cmd.Env = append(os.Environ(), "WEFT_BIN="+bin, "PLAYWRIGHT_JSON_OUTPUT_NAME="+results, "FORCE_COLOR=0")
 	said, failed := cmd.CombinedOutput()
 	t.Log(string(said)) // with what was measured
@@ -87,8 +89,8 @@ func browserNeeds(t *testing.T) (node string) {
 	return node
 }
 
-// bounded is a command that may take so long, and no longer than the test: what go test kills leaves
-// its browser behind.
+// bounded is a command that may take so long, and no longer than the test: what go test kills
+// leaves its browser behind.
 func bounded(t *testing.T, most time.Duration, dir, name string, args ...string) *exec.Cmd {
 	if end, ok := t.Deadline(); ok {
 		most = min(most, time.Until(end)-2*endTime)

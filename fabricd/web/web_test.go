@@ -35,7 +35,10 @@ func TestThePageAndAllItNamesIsServed(t *testing.T) {
 
 	named := regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page.Body.String(), -1)
 	require.GreaterOrEqual(t, len(named), 3, "a script, a style sheet, an icon")
-	want := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+	want := map[string]string{
+		".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".svg": "image/svg+xml",
+	}
 	for _, n := range named {
 		name := strings.TrimPrefix(n[1], ".")
 		got := get(t, http.MethodGet, name)
@@ -43,7 +46,8 @@ func TestThePageAndAllItNamesIsServed(t *testing.T) {
 		assert.NotEmpty(t, got.Body.String(), name)
 		assert.Equal(t, want[name[strings.LastIndex(name, "."):]], got.Header().Get("Content-Type"), name)
 		if strings.HasPrefix(name, "/assets/") {
-			assert.Contains(t, got.Header().Get("Cache-Control"), "immutable", "%s has the hash of its content in its name", name)
+			assert.Contains(t, got.Header().Get("Cache-Control"), "immutable", "%s has the hash of its content in its name",
+				name)
 		}
 	}
 }
@@ -60,7 +64,8 @@ func TestThePageMayLoadNothingFromElsewhere(t *testing.T) {
 	elsewhere := regexp.MustCompile(`(?:https?:)?//[a-zA-Z0-9-]+\.[a-zA-Z]{2,}[^\s"'` + "`" + `)]*`)
 	for name, text := range built(t) {
 		for _, address := range elsewhere.FindAllString(text, -1) {
-			assert.True(t, strings.HasPrefix(address, "http://www.w3.org/") || strings.HasPrefix(address, "https://lit.dev/"), "%s names %s", name, address)
+			assert.True(t, strings.HasPrefix(address, "http://www.w3.org/") || strings.HasPrefix(address, "https://lit.dev/"),
+				"%s names %s", name, address)
 		}
 		assert.NotContains(t, text, "sourceMappingURL", name)
 	}
@@ -112,7 +117,10 @@ func TestThePageIsBuiltFromItsSource(t *testing.T) {
 	t.Parallel()
 	app := os.DirFS("app")
 	var files []string
-	for _, name := range []string{"index.html", "package-lock.json", "package.json", "public", "src", "tsconfig.json", "vite.config.ts"} {
+	for _, name := range []string{
+		"index.html", "package-lock.json", "package.json", "public", "src", "tsconfig.json",
+		"vite.config.ts",
+	} {
 		require.NoError(t, fs.WalkDir(app, name, func(name string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {
 				files = append(files, name)
@@ -129,5 +137,6 @@ func TestThePageIsBuiltFromItsSource(t *testing.T) {
 	}
 	noted, err := os.ReadFile("dist/.sources")
 	require.NoError(t, err)
-	assert.Equal(t, strings.TrimSpace(string(noted)), hex.EncodeToString(hash.Sum(nil)), "fabricd/web/app has changed since dist was built: run make web")
+	assert.Equal(t, strings.TrimSpace(string(noted)), hex.EncodeToString(hash.Sum(nil)),
+		"fabricd/web/app has changed since dist was built: run make web")
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// What jobs on many machines are cut by, chosen by us: a worker takes about so much at a time, so that
-// talking to the queue costs nothing and a worker that is lost loses little; an order is given out in
-// so many batches at first, of not more pieces than fit a message.
+// What jobs on many machines are cut by, chosen by us: a worker takes about so much at a time, so
+// that talking to the queue costs nothing and a worker that is lost loses little; an order is given
+// out in so many batches at first, of not more pieces than fit a message.
 const (
 	TakeSeconds = 10
 	firstOffers = 64
@@ -36,8 +36,8 @@ func Deal(pieces []int, cost func(piece int) float64) (batches [][]int) {
 	return batches
 }
 
-// Take says how many pieces of a batch a worker does at a time that takes so many seconds for a unit of
-// cost; 0: it is not known yet.
+// Take says how many pieces of a batch a worker does at a time that takes so many seconds for a
+// unit of cost; 0: it is not known yet.
 func Take(costs []float64, rate float64) int {
 	n, sum := 1, costs[0]
 	for ; n < len(costs); n++ {

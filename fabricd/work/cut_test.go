@@ -48,9 +48,9 @@ func TestABatchIsCutByWhatItTakes(t *testing.T) {
 	assert.Equal(t, 1, work.Halve([]float64{5, 5}))
 }
 
-// A thousand workers: a twentieth of them ten times slower than the rest, some that become so, a tenth
-// that die; pieces whose costs differ a hundred times and are not what was said of them. Nine of ten are
-// at work until 98% is done.
+// A thousand workers: a twentieth of them ten times slower than the rest, some that become so, a
+// tenth that die; pieces whose costs differ a hundred times and are not what was said of them. Nine
+// of ten are at work until 98% is done.
 func TestAThousandWorkersAreBusyToTheEnd(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {

@@ -9,9 +9,9 @@ import (
 	"io"
 )
 
-// A Server is the engine of a process that computes single pieces for another, which asks for them one
-// after the other: [Request] by [Request] on its standard input, [Answer] by Answer on its output. The
-// process runs the command that has the job, as whoever gave the order does.
+// A Server is the engine of a process that computes single pieces for another, which asks for them
+// one after the other: [Request] by [Request] on its standard input, [Answer] by Answer on its
+// output. The process runs the command that has the job, as whoever gave the order does.
 type Server struct {
 	asks    chan Request // closed when no more come
 	out     *json.Encoder
@@ -61,7 +61,8 @@ func NewServer(in io.Reader, out io.Writer, gone func()) *Server {
 	return s
 }
 
-// Run implements [Engine]: it computes what it is asked for, and merges nothing but what ends a job.
+// Run implements [Engine]: it computes what it is asked for, and merges nothing but what ends a
+// job.
 func (s *Server) Run(ctx context.Context, j *Job) error {
 	index := make(map[string]int, j.Count)
 	add := func() {

@@ -4,7 +4,8 @@ import (
 	"container/heap"
 )
 
-// Farm is workers in virtual time that do a job as workers on many machines do: cut by the same code.
+// Farm is workers in virtual time that do a job as workers on many machines do: cut by the same
+// code.
 type Farm struct {
 	Workers int
 	Trip    float64 // seconds of a question to the queue

@@ -1,6 +1,7 @@
 // Package work runs what falls into pieces: the runs of an experiment, the sets of a proof, the
-// links of a what-if question. A [Job] says which pieces there are, how one is computed to bytes and
-// how results are merged. An [Engine] runs them: [Local] in this process, package jobs on many machines.
+// links of a what-if question. A [Job] says which pieces there are, how one is computed to bytes
+// and how results are merged. An [Engine] runs them: [Local] in this process, package jobs on many
+// machines.
 //
 // The result of a piece is a function of its [Piece.Key] and of the program, so that it does not
 // matter who computes it, when, or how often.
@@ -38,26 +39,27 @@ type Job struct {
 	// Run computes a piece. Several goroutines call it at once, each with its own number, from 0 to
 	// less than the workers of the engine.
 	Run func(ctx context.Context, worker, i int) ([]byte, error)
-	// Merge takes a result in. One goroutine at a time calls it: in the order of the pieces when Ordered,
-	// else as they end. [ErrEnough] ends the job.
+	// Merge takes a result in. One goroutine at a time calls it: in the order of the pieces when
+	// Ordered, else as they end. [ErrEnough] ends the job.
 	Merge   func(i int, result []byte) error
 	Ordered bool
-	// More adds pieces to Count that whoever gave the order may come to want; it reports false when there are
-	// no more. nil: there are none. Engines that compute for others call it.
+	// More adds pieces to Count that whoever gave the order may come to want; it reports false when
+	// there are no more. nil: there are none. Engines that compute for others call it.
 	More func() bool
-	// Plain is what of a result is the same whoever computes the piece: not how long it took. nil: all.
+	// Plain is what of a result is the same whoever computes the piece: not how long it took. nil:
+	// all.
 	Plain func(result []byte) []byte
 }
 
-// Engine runs the pieces of a job that are not known and merges their results. The error is the first
-// of a piece, that of Merge, or that of the context. A command may run one job after another, whose
-// pieces depend on what the first one gave.
+// Engine runs the pieces of a job that are not known and merges their results. The error is the
+// first of a piece, that of Merge, or that of the context. A command may run one job after another,
+// whose pieces depend on what the first one gave.
 type Engine interface {
 	Run(ctx context.Context, j *Job) error
 }
 
-// Elsewhere is the error of an engine that is asked for a piece of another part of its command's work:
-// the command goes on with that.
+// Elsewhere is the error of an engine that is asked for a piece of another part of its command's
+// work: the command goes on with that.
 type Elsewhere struct {
 	Part string // empty: any but this
 }
@@ -178,8 +180,8 @@ func (l Local) Run(ctx context.Context, j *Job) error {
 	return ctx.Err()
 }
 
-// Each calls run for 0 to n-1, in several goroutines, each of which has a number, and waits for them.
-// It reports false when the context ended first. Workers below 1 are one per core.
+// Each calls run for 0 to n-1, in several goroutines, each of which has a number, and waits for
+// them. It reports false when the context ended first. Workers below 1 are one per core.
 func Each(ctx context.Context, workers, n int, run func(worker, i int)) bool {
 	var next atomic.Int64
 	var wg sync.WaitGroup

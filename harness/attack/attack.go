@@ -20,8 +20,8 @@ import (
 const countsFile = "WEFT_TEST_ATTEMPTS"
 
 // Count says that a test has tried a class of attack so many times, and fails it unless the row of
-// that class in docs/reference/security.md, "| class | attempts | outcome | test |", says so too. At
-// short a test may try fewer.
+// that class in docs/reference/security.md, "| class | attempts | outcome | test |", says so too.
+// At short a test may try fewer.
 func Count(t testing.TB, class string, attempts int) {
 	t.Helper()
 	count(t, class, attempts, false)

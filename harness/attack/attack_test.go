@@ -27,7 +27,8 @@ func TestCountComparesAttemptsWithTheRow(t *testing.T) {
 		f := &failures{TB: t}
 		Count(f, r.class, attempts)
 		if f.failed != fails {
-			t.Errorf("%d attempts of %q, whose row says %d: fails %v, expected %v", attempts, r.class, r.attempts, f.failed, fails)
+			t.Errorf("%d attempts of %q, whose row says %d: fails %v, expected %v", attempts, r.class, r.attempts, f.failed,
+				fails)
 		}
 	}
 }

@@ -153,8 +153,8 @@ func hasTest(t *testing.T, dir string, pattern *regexp.Regexp) bool {
 	return false
 }
 
-// split takes a command apart: the variables that it sets, the package, and the pattern of its tests.
-// Without a pattern it is all tests.
+// split takes a command apart: the variables that it sets, the package, and the pattern of its
+// tests. Without a pattern it is all tests.
 func split(command string) (env []string, pkg, pattern string) {
 	words := strings.Fields(command)
 	at := slices.Index(words, "go")

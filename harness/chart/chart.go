@@ -161,7 +161,8 @@ func (c Chart) plot() (*plot.Plot, []*plot.Legend, error) {
 	if first {
 		return nil, nil, ErrEmpty
 	}
-	if room := spare * (most - least); room > 0 && !c.Whole { // of two samples intervals can be so wide that curves would be flat
+	// of two samples intervals can be so wide that curves would be flat
+	if room := spare * (most - least); room > 0 && !c.Whole {
 		least, most = min(least, max(lowest, least-room)), max(most, min(highest, most+room))
 	} else {
 		least, most = lowest, highest
@@ -293,7 +294,13 @@ func add(p *plot.Plot, legend *plot.Legend, c Curve, points []Point) error {
 	}
 	errs.Color, errs.CapWidth = line.Color, vg.Points(4)
 	marks.Color, marks.Radius = line.Color, vg.Points(2.6)
-	marks.Shape = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}}[c.Style%5]
+	marks.Shape = []draw.GlyphDrawer{
+		draw.CircleGlyph{},
+		draw.RingGlyph{},
+		draw.SquareGlyph{},
+		draw.TriangleGlyph{},
+		draw.CrossGlyph{},
+	}[c.Style%5]
 	p.Add(line, errs, marks)
 	entry(legend, c.Name, line, marks)
 	return nil

@@ -20,7 +20,11 @@ func sample() chart.Chart {
 	return chart.Chart{
 		Title: "T", X: "x", Y: "y",
 		Curves: []chart.Curve{
-			{Name: "one", Points: []chart.Point{{X: 0, Y: 1, Low: 0.5, High: 1.5}, {X: 1, Y: 2, Low: -inf, High: inf}, {X: 2, Y: math.NaN()}}},
+			{Name: "one", Points: []chart.Point{
+				{X: 0, Y: 1, Low: 0.5, High: 1.5},
+				{X: 1, Y: 2, Low: -inf, High: inf},
+				{X: 2, Y: math.NaN()},
+			}},
 			{Name: "two", Style: 1, Color: 9, Points: []chart.Point{{X: 0, Y: 0, Low: 0, High: 0}}},
 			{Name: "none"},
 			{Name: "stairs", Steps: true, Points: []chart.Point{{X: 0, Y: 0.1}, {X: 2, Y: 0.2}}},
@@ -65,9 +69,17 @@ func TestACurveWithoutANameIsNotInTheLegend(t *testing.T) {
 
 func TestAChartWithNothingToDrawIsAnError(t *testing.T) {
 	t.Parallel()
-	require.ErrorIs(t, chart.Chart{Curves: []chart.Curve{{Name: "x", Points: []chart.Point{{Y: math.NaN()}}}}}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
-	require.ErrorIs(t, chart.Chart{LogY: true, Curves: []chart.Curve{{Points: []chart.Point{{Y: 0}}}}}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
-	require.ErrorIs(t, chart.Chart{LogX: true, Curves: []chart.Curve{{Points: []chart.Point{{Y: 1}}}}}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
+	require.ErrorIs(t,
+		chart.Chart{Curves: []chart.Curve{{Name: "x", Points: []chart.Point{{Y: math.NaN()}}}}}.Write(&bytes.Buffer{}, "svg"),
+		chart.ErrEmpty)
+	require.ErrorIs(t, chart.Chart{
+		LogY:   true,
+		Curves: []chart.Curve{{Points: []chart.Point{{Y: 0}}}},
+	}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
+	require.ErrorIs(t, chart.Chart{
+		LogX:   true,
+		Curves: []chart.Curve{{Points: []chart.Point{{Y: 1}}}},
+	}.Write(&bytes.Buffer{}, "svg"), chart.ErrEmpty)
 	require.Error(t, sample().Write(&bytes.Buffer{}, "bmp"))
 	require.ErrorContains(t, sample().Save(filepath.Join(t.TempDir(), "none", "x.svg")), "x.svg")
 }
@@ -92,7 +104,10 @@ func TestTicksAreRoundNumbersWithinTheAxis(t *testing.T) {
 		{0, 2, 11, 1, []string{"0", "1", "2"}},
 		{0, 18.01, 8, 0, []string{"0", "5", "10", "15"}},
 		{0.1, 1, 11, 0, []string{"0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0"}},
-		{0, 200000, 11, 1, []string{"0", "20,000", "40,000", "60,000", "80,000", "100,000", "120,000", "140,000", "160,000", "180,000", "200,000"}},
+		{0, 200000, 11, 1, []string{
+			"0", "20,000", "40,000", "60,000", "80,000", "100,000", "120,000", "140,000", "160,000",
+			"180,000", "200,000",
+		}},
 		{-0.013, 0.011, 8, 0, []string{"-0.010", "-0.005", "0.000", "0.005", "0.010"}},
 		{-3000, 3000, 4, 0, []string{"-2000", "0", "2000"}},
 		{7, 7, 4, 0, []string{"7.000000"}},
@@ -102,8 +117,10 @@ func TestTicksAreRoundNumbersWithinTheAxis(t *testing.T) {
 	for _, tick := range chart.LogTicks(14, 2100) {
 		assert.True(t, tick.Value >= 14 && tick.Value <= 2100, tick.Value)
 	}
-	assert.Equal(t, []string{"20", "50", "100", "200", "500", "1000", "2000"}, slices.DeleteFunc(labels(chart.LogTicks(14, 2100)), func(s string) bool { return s == "" }))
-	assert.Equal(t, []string{"0.01", "0.1", "1", "10", "100"}, slices.DeleteFunc(labels(chart.LogTicks(0.01, 101)), func(s string) bool { return s == "" }))
+	assert.Equal(t, []string{"20", "50", "100", "200", "500", "1000", "2000"},
+		slices.DeleteFunc(labels(chart.LogTicks(14, 2100)), func(s string) bool { return s == "" }))
+	assert.Equal(t, []string{"0.01", "0.1", "1", "10", "100"},
+		slices.DeleteFunc(labels(chart.LogTicks(0.01, 101)), func(s string) bool { return s == "" }))
 	assert.Empty(t, chart.LogTicks(0, 1))
 }
 
@@ -111,7 +128,13 @@ func TestTicksAreRoundNumbersWithinTheAxis(t *testing.T) {
 func TestWideIntervalsDoNotMakeCurvesFlat(t *testing.T) {
 	t.Parallel()
 	marks := func(half float64, whole bool) string {
-		c := chart.Chart{Whole: whole, Curves: []chart.Curve{{Name: "x", Points: []chart.Point{{X: 0, Y: 10, Low: 10, High: 10}, {X: 1, Y: 20, Low: 20 - half, High: 20 + half}}}}}
+		c := chart.Chart{
+			Whole: whole,
+			Curves: []chart.Curve{{
+				Name:   "x",
+				Points: []chart.Point{{X: 0, Y: 10, Low: 10, High: 10}, {X: 1, Y: 20, Low: 20 - half, High: 20 + half}},
+			}},
+		}
 		var b bytes.Buffer
 		require.NoError(t, c.Write(&b, "svg"))
 		return b.String()

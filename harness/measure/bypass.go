@@ -21,7 +21,9 @@ func (c Config) bypassed(faults []death) (Config, bool, error) {
 	for _, f := range faults {
 		switch {
 		case !f.before:
-			return c, false, fmt.Errorf("%w: bypass planes: planes are switched off before there is traffic: have the faults come before it", ErrConfig)
+			return c, false,
+				fmt.Errorf("%w: bypass planes: planes are switched off before there is traffic: have the faults come before it",
+					ErrConfig)
 		case f.Switch:
 			dead.AddSwitch(weft.SwitchID(f.ID))
 		default:

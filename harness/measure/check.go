@@ -116,11 +116,13 @@ func (c Config) Validate(ctx context.Context) error {
 	case !(c.Warmup.Tolerance > 0 && c.Warmup.Tolerance <= 1):
 		return fmt.Errorf("%w: warm-up tolerance is relative, above 0 and at most 1, not %v", ErrConfig, c.Warmup.Tolerance)
 	case c.Hunt && c.MostCycles == 0:
-		return fmt.Errorf("%w: most cycles: a hunt for a deadlock ends after so many: give their number, as 200000", ErrConfig)
+		return fmt.Errorf("%w: most cycles: a hunt for a deadlock ends after so many: give their number, as 200000",
+			ErrConfig)
 	case c.NIC.Notices.Time() > 0 || c.NIC.TraceEvery > 0:
 		return fmt.Errorf("%w: nic: there are neither notices nor traces in a measurement: leave them out", ErrConfig)
 	case len(c.Topology.NICs) < 2:
-		return fmt.Errorf("%w: topology: %s has %d NICs, and packets need two", ErrConfig, c.Topology.Spec, len(c.Topology.NICs))
+		return fmt.Errorf("%w: topology: %s has %d NICs, and packets need two", ErrConfig, c.Topology.Spec,
+			len(c.Topology.NICs))
 	}
 	if err := c.Traffic.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
@@ -134,8 +136,10 @@ func (c Config) Validate(ctx context.Context) error {
 			return err
 		}
 	}
-	if most := max(c.longest(faults), int64(c.ReconfigureAfter), int64(c.RegisterExpire)); most > int64(weft.Never/4/c.Cycle) {
-		return fmt.Errorf("%w: up to %d cycles of %v each are longer than the clock goes: ask for fewer or shorter ones", ErrConfig, most, c.Cycle)
+	if most := max(c.longest(faults), int64(c.ReconfigureAfter),
+		int64(c.RegisterExpire)); most > int64(weft.Never/4/c.Cycle) {
+		return fmt.Errorf("%w: up to %d cycles of %v each are longer than the clock goes: ask for fewer or shorter ones",
+			ErrConfig, most, c.Cycle)
 	}
 	return c.validateRouting(ctx)
 }
@@ -144,7 +148,8 @@ func (c Config) Validate(ctx context.Context) error {
 func (c Config) validateRouting(ctx context.Context) error {
 	if c.ddrc() {
 		if c.Topology.Place(0).Tree == nil {
-			return fmt.Errorf("%w: routing: %s computes up/down tables for trees only, and %s is none", ErrConfig, DDRC, c.Topology.Spec)
+			return fmt.Errorf("%w: routing: %s computes up/down tables for trees only, and %s is none", ErrConfig, DDRC,
+				c.Topology.Spec)
 		}
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// papers is a run of the model of the fat-tree experiments, see docs/explanation/measure.md, with a short
-// window.
+// papers is a run of the model of the fat-tree experiments, see docs/explanation/measure.md, with a
+// short window.
 func papers(t testing.TB, routing string, load float64) Config {
 	c := config(t, "kary-ntree:4,3", routing, load)
 	c.CrossbarDelay, c.WireDelay, c.Window, c.Warmup.Batch = cycle, cycle, 1000, 300

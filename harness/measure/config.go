@@ -60,7 +60,8 @@ type Config struct {
 
 	Cycle         weft.Time // 0: 512 ns
 	BytesPerCycle int       // of a link; 0: 128
-	// The delays are 0 when they are 0: those of the papers are not known, see docs/explanation/measure.md.
+	// The delays are 0 when they are 0: those of the papers are not known, see
+	// docs/explanation/measure.md.
 	WireDelay     weft.Time // from one end of a link to the other
 	RoutingDelay  weft.Time // from when the first byte of a packet has arrived at a switch to its routing
 	CrossbarDelay weft.Time // from when an output has something to send to when it may
@@ -110,6 +111,8 @@ type Warmup struct {
 	Batch     int     // cycles; 0: 500
 	Batches   int     // 0: 4
 	Tolerance float64 // relative; 0: 0.05
-	Most      int     // cycles; a network that is not steady by then is measured all the same, with Stable false. 0: 50,000
-	Skip      bool    // measure from the first cycle on, and right after the last fault
+	// cycles; a network that is not steady by then is measured all the same, with Stable false. 0:
+	// 50,000
+	Most int
+	Skip bool // measure from the first cycle on, and right after the last fault
 }

@@ -27,7 +27,9 @@ func drawFaults(c *Config) ([]death, error) {
 	if err != nil {
 		return nil, err
 	}
-	drawn = slices.DeleteFunc(drawn, func(e verify.Element) bool { return slices.ContainsFunc(all, death{Element: e}.same) }) // it dies once
+	// it dies once
+	drawn = slices.DeleteFunc(drawn,
+		func(e verify.Element) bool { return slices.ContainsFunc(all, death{Element: e}.same) })
 	if c.FaultCount > len(drawn) {
 		return nil, fmt.Errorf("%w: fault count: %s has %d of kind %s that can die beside those named, so %d is too many",
 			ErrConfig, c.Topology.Spec, len(drawn), c.FaultKind, c.FaultCount)
@@ -58,7 +60,8 @@ func namedFaults(c *Config) (all []death, err error) {
 		case (f.Link == "") == (f.Switch == ""):
 			return nil, fmt.Errorf("%w: fault %d: name either a link or a switch", ErrConfig, i+1)
 		case f.At < 0 || f.At > maxCycles:
-			return nil, fmt.Errorf("%w: fault %d: at must be 0 to %d cycles after the warm-up, not %d", ErrConfig, i+1, maxCycles, f.At)
+			return nil, fmt.Errorf("%w: fault %d: at must be 0 to %d cycles after the warm-up, not %d", ErrConfig, i+1,
+				maxCycles, f.At)
 		case f.Switch != "":
 			s, err := c.Topology.SwitchByName(f.Switch)
 			if err != nil {

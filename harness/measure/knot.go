@@ -64,8 +64,8 @@ func (l *lookout) certain(now weft.Time, cycle []switching.Channel, sent []uint6
 	return cycle != nil && (l.longest == 0 || runsOut > l.ends && l.ends-now < l.shortest || now-l.since > l.longest)
 }
 
-// find looks first at the switches alone in which packets wait, which are few mostly: each switch of a
-// cycle is one of them.
+// find looks first at the switches alone in which packets wait, which are few mostly: each switch
+// of a cycle is one of them.
 func (l *lookout) find() []switching.Channel {
 	if c := l.n.meters.counts(); c.inside() == 0 || l.among((*switching.Switch).Blocked) == nil {
 		return nil

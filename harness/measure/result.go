@@ -30,9 +30,11 @@ type Result struct {
 	HopsMean float64 `csv:"hops_mean"` // switches crossed by those delivered
 
 	// Of the whole run.
-	Faults       int     `csv:"faults"`         // links and switches that died, fewer than asked for where the run ended before
-	LostTotal    uint64  `csv:"lost_total"`     // packets lost on wires, in queues of dead links and in dead switches
-	LostPerFault float64 `csv:"lost_per_fault"` // of these, per fault that came under load; the sum of the three that follow
+	// links and switches that died, fewer than asked for where the run ended before
+	Faults    int    `csv:"faults"`
+	LostTotal uint64 `csv:"lost_total"` // packets lost on wires, in queues of dead links and in dead switches
+	// of these, per fault that came under load; the sum of the three that follow
+	LostPerFault float64 `csv:"lost_per_fault"`
 	// What was in the output queues of a dead link, at both ends, and had not begun to be sent; on
 	// its wires, in both directions, and not yet routed at the other end; in dead switches.
 	LostQueuedPerFault float64 `csv:"lost_queued_per_fault"`
@@ -42,41 +44,50 @@ type Result struct {
 	// Lost or, since the first fault that came under load, discarded, over these faults: what they
 	// cost until the network has adapted, and from then on what no way is left for.
 	MissingPerFault float64 `csv:"missing_per_fault"`
-	Reordered       uint64  `csv:"reordered"` // packets delivered after a later one of their flow; not counted from 2048 NICs on
-	Rerouted        uint64  `csv:"rerouted"`  // packets delivered that were sent another way because of a fault
+	// packets delivered after a later one of their flow; not counted from 2048 NICs on
+	Reordered uint64 `csv:"reordered"`
+	Rerouted  uint64 `csv:"rerouted"` // packets delivered that were sent another way because of a fault
 
-	WarmupCycles int64  `csv:"warmup_cycles"` // until the window began, faults included
-	Cycles       int64  `csv:"cycles"`        // in all
-	Stable       bool   `csv:"stable"`        // the network was steady when the window began, or Warmup.Skip had nobody ask
-	Saturated    bool   `csv:"saturated"`     // send queues grew throughout the window
-	Connected    bool   `csv:"connected"`     // the routing leads every NIC to every other with all faults there
-	Deadlocked   bool   `csv:"deadlocked"`    // and if so, the window is cut off there
-	DeadlockAt   int64  `csv:"deadlock_at"`   // cycle at which it was found, -1 for none
-	Cycle        string `csv:"cycle"`         // the channels that wait for each other
+	WarmupCycles int64 `csv:"warmup_cycles"` // until the window began, faults included
+	Cycles       int64 `csv:"cycles"`        // in all
+	// the network was steady when the window began, or Warmup.Skip had nobody ask
+	Stable     bool   `csv:"stable"`
+	Saturated  bool   `csv:"saturated"`   // send queues grew throughout the window
+	Connected  bool   `csv:"connected"`   // the routing leads every NIC to every other with all faults there
+	Deadlocked bool   `csv:"deadlocked"`  // and if so, the window is cut off there
+	DeadlockAt int64  `csv:"deadlock_at"` // cycle at which it was found, -1 for none
+	Cycle      string `csv:"cycle"`       // the channels that wait for each other
 
 	// Of computed routes, where package sweep asks for them; runs of traffic leave them 0, but
 	// Layers. A source/address pair is a source switch and an address of a NIC of another.
-	Layers          int     `csv:"layers"`            // virtual channels of each link that they use
-	Addresses       int     `csv:"addresses"`         // of each NIC
-	MaxChannelLoad  int     `csv:"max_channel_load"`  // most source/address pairs whose ways lead over one virtual channel between switches
+	Layers    int `csv:"layers"`    // virtual channels of each link that they use
+	Addresses int `csv:"addresses"` // of each NIC
+	// most source/address pairs whose ways lead over one virtual channel between switches
+	MaxChannelLoad  int     `csv:"max_channel_load"`
 	MeanChannelLoad float64 `csv:"mean_channel_load"` // the mean of these channels
-	MaxLinkLoad     float64 `csv:"max_link_load"`     // most pairs of NICs over one direction of a link between switches, if each takes its ways in turn
-	MeanLinkLoad    float64 `csv:"mean_link_load"`    // the mean of these links
-	Acyclic         bool    `csv:"acyclic"`           // the dependencies of their channels have no cycle
+	// most pairs of NICs over one direction of a link between switches, if each takes its ways in turn
+	MaxLinkLoad  float64 `csv:"max_link_load"`
+	MeanLinkLoad float64 `csv:"mean_link_load"` // the mean of these links
+	Acyclic      bool    `csv:"acyclic"`        // the dependencies of their channels have no cycle
 
 	// Of reconfigurations, one after each fault, where package sweep asks for them.
-	Tolerated    bool    `csv:"tolerated"`     // after each fault every flow that live links join had a path, and nothing could deadlock
+	// after each fault every flow that live links join had a path, and nothing could deadlock
+	Tolerated    bool    `csv:"tolerated"`
 	RerouteShare float64 `csv:"reroute_share"` // share of all flows that the last fault moved
 	NewTurns     int     `csv:"new_turns"`     // turns that the last one enabled for paths
 	Unroutable   int     `csv:"unroutable"`    // flows that have no path after it
 
 	// Of many sets of so many dead links, where package sweep asks which are tolerated; then
 	// Tolerated is whether all are.
-	Sets              uint64  `csv:"sets"`                // sets
-	NotTolerated      uint64  `csv:"not_tolerated"`       // of these, sets with which some pair of switches that live links join has no way
+	Sets uint64 `csv:"sets"` // sets
+	// of these, sets with which some pair of switches that live links join has no way
+	NotTolerated      uint64  `csv:"not_tolerated"`
 	NotToleratedShare float64 `csv:"not_tolerated_share"` // as a share of the sets
-	AffectedShare     float64 `csv:"affected_share"`      // of the pairs of different switches, those with a dead link on some shortest path, in the mean of the tolerated sets
-	AffectedOfAll     float64 `csv:"affected_of_all"`     // the same pairs, of the square of the number of switches, as the paper counts
+	// of the pairs of different switches, those with a dead link on some shortest path, in the mean of
+	// the tolerated sets
+	AffectedShare float64 `csv:"affected_share"`
+	// the same pairs, of the square of the number of switches, as the paper counts
+	AffectedOfAll float64 `csv:"affected_of_all"`
 	// Shares of the affected pairs, by what their ways use: intermediate nodes alone, one, two, or
 	// more; D, M or both without; I with them.
 	UseI   float64 `csv:"use_i"`

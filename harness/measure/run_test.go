@@ -52,7 +52,10 @@ func TestEqualConfigurationsHaveEqualResults(t *testing.T) {
 // whatever dies meanwhile; and what the meter counted is what the cores did.
 func TestEveryPacketIsAccountedFor(t *testing.T) {
 	t.Parallel()
-	for _, routing := range []string{"deterministic-link", DDRC, "adaptive-link", "updown", "source-routed"}[:testenv.Levels(5, 3, 1)] {
+	for _, routing := range []string{
+		"deterministic-link", DDRC, "adaptive-link", "updown",
+		"source-routed",
+	}[:testenv.Levels(5, 3, 1)] {
 		for _, kind := range []string{LinkFaults, SwitchFaults} {
 			c := config(t, "kary-ntree:3,3", routing, 0.9)
 			c.FaultCount, c.FaultKind, c.FaultSpacing = 3, kind, 50

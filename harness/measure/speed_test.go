@@ -14,9 +14,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware/wasm"
 )
 
-// The networks of docs/explanation/performance.md, as scenarios/papers/booksim compares them: every delay a
-// cycle, every credit returned at once. Loads are shares of a link, the second at saturation; the
-// torus is measured near it.
+// The networks of docs/explanation/performance.md, as scenarios/papers/booksim compares them: every
+// delay a cycle, every credit returned at once. Loads are shares of a link, the second at
+// saturation; the torus is measured near it.
 
 func BenchmarkFatTree64(b *testing.B) { benchmark(b, "kary-ntree:4,3", "updown", 0.1, 1) }
 func BenchmarkMesh64(b *testing.B)    { benchmark(b, "mesh:8x8", "dimension-order", 0.1, 0.5) }

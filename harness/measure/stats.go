@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Usual is how often a confidence interval may miss, unless more is asked for: intervals are of 95%.
+// Usual is how often a confidence interval may miss, unless more is asked for: intervals are of
+// 95%.
 const Usual = 0.05
 
 // StudentT is how many standard errors a confidence interval reaches to each side that misses with

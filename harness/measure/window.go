@@ -49,7 +49,8 @@ func (r *run) finish() {
 	res.LostTotal = m.lost()
 	if n := float64(r.died); n > 0 {
 		res.LostPerFault = float64(m.lost()) / n
-		res.LostQueuedPerFault, res.LostWirePerFault, res.LostCrashPerFault = float64(m.lostQueue)/n, float64(m.lostWire)/n, float64(m.lostCrash)/n
+		res.LostQueuedPerFault, res.LostWirePerFault, res.LostCrashPerFault = float64(m.lostQueue)/n, float64(m.lostWire)/n,
+			float64(m.lostCrash)/n
 		res.MissingPerFault = float64(m.lost()+m.discarded-r.discarded) / n
 	}
 	res.Discarded, res.Reordered, res.Rerouted = m.discarded, t.reordered, t.rerouted
@@ -62,7 +63,8 @@ func (r *run) finishWindow(t totals) {
 	cycles := float64(max(1, res.Cycles-res.WarmupCycles))
 	res.Offered = float64(t.offered-r.before.offered) / cycles
 	res.Injected, res.Accepted = float64(w.entered)/cycles, float64(w.delivered)/cycles
-	res.Saturated = t.refused > r.before.refused || saturated(float64(t.queued)-float64(r.before.queued), float64(t.offered-r.before.offered))
+	res.Saturated = t.refused > r.before.refused ||
+		saturated(float64(t.queued)-float64(r.before.queued), float64(t.offered-r.before.offered))
 	if w.delivered == 0 {
 		return
 	}

@@ -63,8 +63,14 @@ func (r *Recorder) charts() (list []template.HTML, err error) {
 			curve("delivered", 0, rate(func(s sample) uint64 { return s.Delivered })),
 		}},
 		latency,
-		{Title: "Re-routed", Y: "decisions/s", FromZero: true, Curves: []chart.Curve{curve("", 3, rate(func(s sample) uint64 { return s.Rerouted }))}},
-		{Title: "In flight", Y: "packets", FromZero: true, Curves: []chart.Curve{curve("", 4, state(func(s sample) float64 { return float64(s.InFlight) }))}},
+		{
+			Title: "Re-routed", Y: "decisions/s", FromZero: true,
+			Curves: []chart.Curve{curve("", 3, rate(func(s sample) uint64 { return s.Rerouted }))},
+		},
+		{
+			Title: "In flight", Y: "packets", FromZero: true,
+			Curves: []chart.Curve{curve("", 4, state(func(s sample) float64 { return float64(s.InFlight) }))},
+		},
 		{Title: "Lost and discarded since the start", Y: "packets", FromZero: true, Curves: []chart.Curve{
 			curve("lost", 1, state(func(s sample) float64 { return float64(s.Lost) })),
 			curve("discarded", 5, state(func(s sample) float64 { return float64(s.Discarded) })),
@@ -85,7 +91,8 @@ func (r *Recorder) charts() (list []template.HTML, err error) {
 
 // narrower makes the letters of a chart as wide as it has room for: the page has a font without
 // serifs, which are wider.
-var narrower = strings.NewReplacer("font-size:9px", "font-size:8px", "font-size:10px", "font-size:8.4px", "font-size:12px", "font-size:10.6px")
+var narrower = strings.NewReplacer("font-size:9px", "font-size:8px", "font-size:10px", "font-size:8.4px",
+	"font-size:12px", "font-size:10.6px")
 
 // inline is an SVG file as it can stand within HTML: without what comes before its element.
 func inline(svg string) template.HTML {

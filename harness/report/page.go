@@ -97,7 +97,8 @@ type view struct {
 // write writes the page.
 func (r *Recorder) write(w io.Writer, about About) error {
 	v := view{
-		About: about, Scenario: about.Scenario, Result: r.result, Source: strings.TrimRight(about.Scenario.Source, "\n"), Legend: legend, Samples: len(r.samples),
+		About: about, Scenario: about.Scenario, Result: r.result, Source: strings.TrimRight(about.Scenario.Source, "\n"),
+		Legend: legend, Samples: len(r.samples),
 		Hidden: r.hidden, Missed: r.missed, Discards: fault.ByRule(r.result.Ledger.DiscardedBy),
 		RerouteFill: reroutesFill, RerouteEdge: rerouteEdge, CrashFill: crashedFill, CrashEdge: crashedColor,
 	}
@@ -135,7 +136,8 @@ func (r *Recorder) facts(about About) []pair {
 		how = "in virtual time"
 	}
 	list := []pair{
-		{Name: "topology", Value: fmt.Sprintf("%s: %d switches, %d NICs, %d links", g.Spec, len(g.Switches), len(g.NICs), len(g.Links))},
+		{Name: "topology", Value: fmt.Sprintf("%s: %d switches, %d NICs, %d links", g.Spec, len(g.Switches), len(g.NICs),
+			len(g.Links))},
 		{Name: "routing", Value: about.Scenario.Routing},
 		{Name: "traffic", Value: o.Traffic.String()},
 		{Name: "length", Value: about.Scenario.Duration.String()},
@@ -145,7 +147,8 @@ func (r *Recorder) facts(about About) []pair {
 		{Name: "took", Value: fmt.Sprintf("%.1f s", res.Seconds)},
 	}
 	if res.EventHash != "" {
-		list = append(list, pair{Name: "event hash", Value: res.EventHash}, pair{Name: "virtual time", Value: fmt.Sprintf("%.3f s", res.VirtualSeconds)})
+		list = append(list, pair{Name: "event hash", Value: res.EventHash},
+			pair{Name: "virtual time", Value: fmt.Sprintf("%.3f s", res.VirtualSeconds)})
 	}
 	if !about.Began.IsZero() {
 		list = append(list, pair{Name: "began", Value: about.Began.Format(time.RFC3339)})
@@ -160,7 +163,8 @@ func (r *Recorder) facts(about About) []pair {
 func (r *Recorder) pacing(o fabric.Options, factor float64) string {
 	switch {
 	case o.Link.Paced && !r.virtual:
-		return fmt.Sprintf("each link carries %s, at %.0f%% of real time on average: latencies and rates are the fabric's", perSecond(o), 100*factor)
+		return fmt.Sprintf("each link carries %s, at %.0f%% of real time on average: latencies and rates are the fabric's",
+			perSecond(o), 100*factor)
 	case o.Link.Paced:
 		return fmt.Sprintf("each link carries %s: latencies and rates are the fabric's", perSecond(o))
 	case r.virtual:
@@ -210,7 +214,10 @@ func losses(l fabric.Ledger) (list []lostOn, more int) {
 
 // told is an event as the page tells it.
 func told(e fabric.Event) eventView {
-	v := eventView{At: e.At, Kind: strings.ReplaceAll(e.Kind, "_", " "), Where: cmp.Or(e.Link, e.Switch), By: e.Node, Text: e.Detail}
+	v := eventView{
+		At: e.At, Kind: strings.ReplaceAll(e.Kind, "_", " "), Where: cmp.Or(e.Link, e.Switch), By: e.Node,
+		Text: e.Detail,
+	}
 	if e.Node != "" && e.Port != nil {
 		v.By = fmt.Sprintf("%s port %d", e.Node, *e.Port)
 	}
@@ -226,14 +233,16 @@ func told(e fabric.Event) eventView {
 
 // modules are those whose versions can make a run differ.
 var modules = []string{
-	"github.com/nats-io/nats-server/v2", "github.com/nats-io/nats.go", "github.com/tinylib/msgp", "github.com/HdrHistogram/hdrhistogram-go",
+	"github.com/nats-io/nats-server/v2", "github.com/nats-io/nats.go", "github.com/tinylib/msgp",
+	"github.com/HdrHistogram/hdrhistogram-go",
 	"gonum.org/v1/gonum", "gonum.org/v1/plot",
 }
 
 func versions(weft string) []pair {
 	list := []pair{
 		{Name: "Weft", Value: cmp.Or(weft, "not known")},
-		{Name: "Go", Value: fmt.Sprintf("%s %s/%s, %d CPUs", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())},
+		{Name: "Go", Value: fmt.Sprintf("%s %s/%s, %d CPUs", runtime.Version(), runtime.GOOS, runtime.GOARCH,
+			runtime.NumCPU())},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {

@@ -26,7 +26,8 @@ const (
 type sample struct {
 	At                                                       float64 // seconds since the fabric started
 	Injected, Delivered, Lost, Discarded, Rerouted, InFlight uint64  // packets since then, the last of them now
-	P50, P99                                                 float64 // latency in microseconds of what was delivered since the sample before; NaN: nothing was
+	// latency in microseconds of what was delivered since the sample before; NaN: nothing was
+	P50, P99 float64
 }
 
 // scene is a moment that is shown as a map.
@@ -96,7 +97,8 @@ func (r *Recorder) After(f *fabric.Fabric, steps []string) {
 func (r *Recorder) End(f *fabric.Fabric, res scenario.Result, err error) {
 	r.result, r.err, r.ended = res, err, true
 	r.graph, r.virtual = f.Topology(), f.Virtual()
-	if err != nil && f.Now().Duration() >= r.next { // otherwise there is one of when the traffic stopped, and what came then is no part of it
+	// otherwise there is one of when the traffic stopped, and what came then is no part of it
+	if err != nil && f.Now().Duration() >= r.next {
 		r.sample(f)
 	}
 	r.before = f.Reroutes()
@@ -109,8 +111,9 @@ func (r *Recorder) sample(f *fabric.Fabric) {
 	began := time.Now()
 	l, all := f.Ledger(), f.Latencies()
 	s := sample{
-		At: f.Now().Duration().Seconds(), Injected: l.Injected, Delivered: l.Delivered, Lost: l.Lost, Discarded: l.Discarded, InFlight: l.InFlight,
-		P50: math.NaN(), P99: math.NaN(),
+		At: f.Now().Duration().Seconds(), Injected: l.Injected, Delivered: l.Delivered, Lost: l.Lost, Discarded: l.Discarded,
+		InFlight: l.InFlight,
+		P50:      math.NaN(), P99: math.NaN(),
 	}
 	for _, sw := range f.Reroutes() {
 		s.Rerouted += sw.Rerouted
@@ -157,7 +160,8 @@ func (r *Recorder) scene(f *fabric.Fabric, what string, keep bool) {
 		r.hidden++
 		return
 	}
-	r.scenes = append(r.scenes, scene{At: at, What: what, Links: f.LinkStates(), Crashed: f.CrashedSwitches(), Reroutes: r.before, Faults: begun})
+	r.scenes = append(r.scenes,
+		scene{At: at, What: what, Links: f.LinkStates(), Crashed: f.CrashedSwitches(), Reroutes: r.before, Faults: begun})
 }
 
 // hear keeps the events since it was called before.

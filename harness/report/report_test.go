@@ -118,7 +118,10 @@ func (d doc) selfContained(t *testing.T) {
 		if n.Type != html.ElementNode {
 			continue
 		}
-		assert.NotContains(t, []string{"script", "link", "img", "image", "iframe", "object", "embed", "base", "foreignobject"}, strings.ToLower(n.Data))
+		assert.NotContains(t, []string{
+			"script", "link", "img", "image", "iframe", "object", "embed", "base",
+			"foreignobject",
+		}, strings.ToLower(n.Data))
 		for _, a := range n.Attr {
 			assert.NotContains(t, []string{"src", "srcset", "style-src"}, a.Key)
 			assert.False(t, strings.HasPrefix(a.Key, "on"), "%s of %s runs a script", a.Key, n.Data)
@@ -161,7 +164,8 @@ func (d doc) agrees(t *testing.T, file string) {
 
 func TestAReportOfAFailedRunShowsAllThereIsToKnow(t *testing.T) {
 	testenv.Unraced(t)
-	for how, run := range map[string]func(context.Context, *scenario.Scenario, scenario.Watcher) (scenario.Result, error){"virtual": virtual, "live": live} {
+	for how, run := range map[string]func(context.Context, *scenario.Scenario, scenario.Watcher) (scenario.Result,
+		error){"virtual": virtual, "live": live} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			s := load(t, fmt.Sprintf(everything, "kary-ntree:4,2"))
@@ -170,7 +174,8 @@ func TestAReportOfAFailedRunShowsAllThereIsToKnow(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, result.Pass)
 			dir := filepath.Join(t.TempDir(), "made", "for it")
-			path, err := rec.Write(dir, report.About{Scenario: s, Command: "fabricd run 'a <file>.yaml'", Version: "v1", Began: time.Unix(1e9, 0)})
+			path, err := rec.Write(dir,
+				report.About{Scenario: s, Command: "fabricd run 'a <file>.yaml'", Version: "v1", Began: time.Unix(1e9, 0)})
 			require.NoError(t, err)
 			assert.Equal(t, filepath.Join(dir, report.PageName), path)
 
@@ -185,8 +190,10 @@ func TestAReportOfAFailedRunShowsAllThereIsToKnow(t *testing.T) {
 
 			all := content(d.root)
 			for _, want := range []string{
-				"FAIL", "everything <b> & more", "Links & switches <fail>.", "fabricd run 'a <file>.yaml'", "v1", "kary-ntree:4,2: 8 switches, 16 NICs, 32 links",
-				"updown", "uniform:0.3", "pacing unpaced: ", "tier 1", "crash s0.2; impair s0.3-s1.3, loss 20%", "crashed", "heal all", "the end", "Latency from generation to delivery",
+				"FAIL", "everything <b> & more", "Links & switches <fail>.", "fabricd run 'a <file>.yaml'", "v1",
+				"kary-ntree:4,2: 8 switches, 16 NICs, 32 links",
+				"updown", "uniform:0.3", "pacing unpaced: ", "tier 1", "crash s0.2; impair s0.3-s1.3, loss 20%", "crashed",
+				"heal all", "the end", "Latency from generation to delivery",
 			} {
 				has(t, all, want)
 			}
@@ -238,7 +245,8 @@ func TestTheSameRunGivesTheSameReport(t *testing.T) {
 
 func TestWhatIsReroutedIsShownWhereItIs(t *testing.T) {
 	t.Parallel()
-	s := load(t, "name: one\ntopology: kary-ntree:2,3\nrouting: adaptive-link\ntraffic: uniform:0.3\nduration: 300ms\ntimeline: [{at: 100ms, cut: s0.00-s1.00}, {at: 200ms, heal: true}]\nexpect: {reroutes_at_least: 1}\n")
+	s := load(t, "name: one\ntopology: kary-ntree:2,3\nrouting: adaptive-link\ntraffic: uniform:0.3\nduration: "+
+		"300ms\ntimeline: [{at: 100ms, cut: s0.00-s1.00}, {at: 200ms, heal: true}]\nexpect: {reroutes_at_least: 1}\n")
 	rec := report.NewRecorder(s)
 	result, err := virtual(t.Context(), s, rec)
 	require.NoError(t, err)
@@ -247,7 +255,9 @@ func TestWhatIsReroutedIsShownWhereItIs(t *testing.T) {
 	require.NoError(t, err)
 	d := read(t, path)
 	has(t, content(d.root), "PASS one")
-	m := regexp.MustCompile(`Until 0\.200 s packets were re-routed (\d+) times, (\d+) of them U-turns: s0\.00 (\d+)`).FindStringSubmatch(content(d.root))
+	m := regexp.MustCompile(
+		`Until 0\.200 s packets were re-routed (\d+) times, (\d+) of them U-turns: s0\.00 (\d+)`).FindStringSubmatch(
+		content(d.root))
 	require.NotNil(t, m, "the switch beside the cut is not the first that is named")
 	has(t, content(d.root), "s0.00: re-routed "+m[3]+", ")
 	assert.Equal(t, fmt.Sprint(result.Rerouted), m[1], "all was re-routed between the cut and the repair")
@@ -267,7 +277,8 @@ func (s stopping) After(f *fabric.Fabric, steps []string) {
 }
 
 func TestAnInterruptedRunHasAReportOfWhatWasKnown(t *testing.T) {
-	for how, run := range map[string]func(context.Context, *scenario.Scenario, scenario.Watcher) (scenario.Result, error){"virtual": virtual, "live": live} {
+	for how, run := range map[string]func(context.Context, *scenario.Scenario, scenario.Watcher) (scenario.Result,
+		error){"virtual": virtual, "live": live} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(t.Context())
@@ -341,7 +352,8 @@ func TestOnlyAReportOfTheSameScenarioIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, entries, 2, "nothing is left beside the two files")
 	assert.ErrorIs(t, report.Check(dir, "two"), report.ErrTaken)
-	assert.EqualError(t, report.Check(dir, "two"), "the folder holds another report: that in "+dir+" is of one, this one is of two: name another folder, or remove it")
+	assert.EqualError(t, report.Check(dir, "two"),
+		"the folder holds another report: that in "+dir+" is of one, this one is of two: name another folder, or remove it")
 
 	for name, text := range map[string]string{report.JSONName: `{"scenario":"two"}`, report.PageName: "mine"} {
 		dir := t.TempDir()

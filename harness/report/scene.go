@@ -64,7 +64,10 @@ func look(s fabric.LinkState) (layout.LinkLook, bool) {
 		return l, false
 	}
 	var notes []string
-	for _, d := range []struct{ from, to, cut, suffers string }{{s.A, s.B, s.CutAB, s.SuffersAB}, {s.B, s.A, s.CutBA, s.SuffersBA}} {
+	for _, d := range []struct{ from, to, cut, suffers string }{
+		{s.A, s.B, s.CutAB, s.SuffersAB},
+		{s.B, s.A, s.CutBA, s.SuffersBA},
+	} {
 		if d.cut != "" {
 			notes = append(notes, fmt.Sprintf("%s to %s cut, %s", d.from, d.to, d.cut))
 		}
@@ -110,7 +113,8 @@ func (r *Recorder) views(at layout.Layout) (list []sceneView, err error) {
 func (r *Recorder) drawn(s scene, at layout.Layout) (template.HTML, error) {
 	m := layout.Map{
 		Options: layout.Options{NICs: len(r.graph.NICs) <= maxNICs}, Graph: r.graph, Layout: at,
-		Title: fmt.Sprintf("the fabric at %.3f s: %s", s.At, s.What), Links: map[int]layout.LinkLook{}, Switches: map[int]layout.SwitchLook{},
+		Title: fmt.Sprintf("the fabric at %.3f s: %s", s.At, s.What), Links: map[int]layout.LinkLook{},
+		Switches: map[int]layout.SwitchLook{},
 	}
 	for i, l := range s.Links {
 		if k, differs := look(l); differs {
@@ -120,7 +124,8 @@ func (r *Recorder) drawn(s scene, at layout.Layout) (template.HTML, error) {
 	for i := range r.graph.Switches {
 		if n, turns := s.since(i); n > 0 {
 			m.Switches[i] = layout.SwitchLook{
-				Fill: reroutesFill, Color: rerouteEdge, Label: fmt.Sprint(n), Note: fmt.Sprintf("re-routed %d, %d of them U-turns", n, turns),
+				Fill: reroutesFill, Color: rerouteEdge, Label: fmt.Sprint(n),
+				Note: fmt.Sprintf("re-routed %d, %d of them U-turns", n, turns),
 			}
 		}
 		if slices.Contains(s.Crashed, r.graph.Switches[i].Name) {
@@ -175,5 +180,6 @@ func (r *Recorder) rerouted(s scene) string {
 		}
 		names = append(names, fmt.Sprintf("%s %d", o.name, o.n))
 	}
-	return fmt.Sprintf("Until %.3f s packets were re-routed %d times, %d of them U-turns: %s.", s.End, sum, turns, strings.Join(names, ", "))
+	return fmt.Sprintf("Until %.3f s packets were re-routed %d times, %d of them U-turns: %s.", s.End, sum, turns,
+		strings.Join(names, ", "))
 }

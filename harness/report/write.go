@@ -43,7 +43,8 @@ func Check(dir, name string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Lstat(filepath.Join(dir, PageName)); err == nil {
-			return fmt.Errorf("%w: %s has a %s without a %s: name another folder, or remove it", ErrTaken, dir, PageName, JSONName)
+			return fmt.Errorf("%w: %s has a %s without a %s: name another folder, or remove it", ErrTaken, dir, PageName,
+				JSONName)
 		}
 		return nil
 	case err != nil:
@@ -53,7 +54,8 @@ func Check(dir, name string) error {
 		return fmt.Errorf("%w: the %s in %s is no report: name another folder, or remove it", ErrTaken, JSONName, dir)
 	}
 	if there.Scenario != name {
-		return fmt.Errorf("%w: that in %s is of %s, this one is of %s: name another folder, or remove it", ErrTaken, dir, there.Scenario, name)
+		return fmt.Errorf("%w: that in %s is of %s, this one is of %s: name another folder, or remove it", ErrTaken, dir,
+			there.Scenario, name)
 	}
 	return nil
 }

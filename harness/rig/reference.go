@@ -14,9 +14,9 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// ReferenceIsGenerated compares a page of the documentation with the tables of all commands and flags
-// below root, or writes it anew with -update. Flags with the annotation shared, which many commands
-// take, have one table.
+// ReferenceIsGenerated compares a page of the documentation with the tables of all commands and
+// flags below root, or writes it anew with -update. Flags with the annotation shared, which many
+// commands take, have one table.
 func ReferenceIsGenerated(t *testing.T, root *cobra.Command, shared, page string) {
 	t.Helper()
 	var b strings.Builder

@@ -20,8 +20,9 @@ func NeedTUN(t testing.TB) {
 	}
 }
 
-// WithoutRights runs tests of the test binary that match a pattern again, for a user without rights. They
-// must pass, and those named must not be left out. The test is left out for such a user itself.
+// WithoutRights runs tests of the test binary that match a pattern again, for a user without
+// rights. They must pass, and those named must not be left out. The test is left out for such a
+// user itself.
 func WithoutRights(t *testing.T, pattern string, named ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -46,7 +47,8 @@ func WithoutRights(t *testing.T, pattern string, named ...string) {
 	const script = `set -e; cd "$1"; mknod tun c 10 200; chmod 666 tun; mount --bind tun /dev/net/tun
 export TMPDIR="$1/tmp" HOME="$1/tmp"
 exec setpriv --reuid=65534 --regid=65534 --clear-groups ./test -test.v -test.run "$2"`
-	out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", script, "sh", dir, pattern).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", script, "sh", dir,
+		pattern).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, name := range named {
 		if !strings.Contains(string(out), "--- PASS: "+name) {

@@ -56,7 +56,9 @@ func TestPlanesAreSwitchedOffInTheBeginningAndInToriOnly(t *testing.T) {
 		`{topology: "kary-ntree:2,2", routing: "duato:mechanisms=I+D", bypass_planes: false}`:    "routes meshes, tori and rings only",
 		`{topology: "torus:3x3", routing: "duato:mechanisms=J", faults_before: true, faults: 1}`: `did you mean "I"?`,
 	} {
-		_, err := loadFile("mine.yaml", []byte("name: mine\nabout: x\nbase: "+head+"\naxes: [{axis: load, values: [0.1]}]\nsamples: 1\nquick: {samples: 1}\n"))
+		_, err := loadFile("mine.yaml",
+			[]byte("name: mine\nabout: x\nbase: "+head+
+				"\naxes: [{axis: load, values: [0.1]}]\nsamples: 1\nquick: {samples: 1}\n"))
 		assert.ErrorContains(t, err, want)
 	}
 }

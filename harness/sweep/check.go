@@ -88,7 +88,8 @@ func (t *table) finding(c Check) Finding {
 		f.Ours = percents(shown.estimate)
 	}
 	if c.Of != ofMean && f.Points > 1 {
-		f.Ours += fmt.Sprintf(" at %s, %s of %d points; holds at %d", t.place(shown.point, list), map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny],
+		f.Ours += fmt.Sprintf(" at %s, %s of %d points; holds at %d", t.place(shown.point, list),
+			map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny],
 			f.Points, f.Held)
 	}
 	if unknown > 0 {

@@ -170,7 +170,8 @@ func (r record) paper() string {
 	return best
 }
 
-// refPlace is where in a paper a statement stands: behind the first comma that one of these follows.
+// refPlace is where in a paper a statement stands: behind the first comma that one of these
+// follows.
 var refPlace = regexp.MustCompile(`(?i)^(.+?), ((?:sections?|figures?|tables?|lemma|theorem|footnote|ours)\b.*)$`)
 
 // cutRef cuts a reference into the paper and the place in it. What names no place is all paper.

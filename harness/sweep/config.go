@@ -164,7 +164,9 @@ func (r *reader) times() {
 	}
 	c.FaultsBefore, c.Hunt, c.Warmup.Skip = get(s.FaultsBefore), get(s.Hunt), get(s.WarmupSkip)
 	if s.RegisterExpire != nil && *s.RegisterExpire == 0 {
-		r.bad("register_expire", fmt.Errorf("register_expire is 0, expected %d for never, or from 1 on: leave it out for what the routing says", measure.NeverExpire))
+		r.bad("register_expire",
+			fmt.Errorf("register_expire is 0, expected %d for never, or from 1 on: leave it out for what the routing says",
+				measure.NeverExpire))
 	}
 	c.BypassPlanes, c.FaultKind = get(s.BypassPlanes), get(s.FaultKind)
 	if t := s.WarmupTolerance; t != nil && !(*t > 0 && *t < 1) {
@@ -225,7 +227,8 @@ func (b *builder) network(ctx context.Context, s *settled, c *measure.Config, ba
 	case c.FaultCount > most:
 		bad("faults", fmt.Errorf("%d faults, and %s has %d %s", c.FaultCount, *s.Topology, most, what))
 	case c.FaultSpacing > 0 && c.FaultCount > maxCycles/c.FaultSpacing:
-		bad("fault_spacing", fmt.Errorf("%d faults, each %d cycles after the one before: expected at most %d cycles in all", c.FaultCount, c.FaultSpacing, maxCycles))
+		bad("fault_spacing", fmt.Errorf("%d faults, each %d cycles after the one before: expected at most %d cycles in all",
+			c.FaultCount, c.FaultSpacing, maxCycles))
 	}
 }
 

@@ -28,8 +28,8 @@ type Cost struct {
 	runs []float64     // seconds of each
 }
 
-// On is about how long so many workers on other machines take, with a core like one of this machine's
-// each: by the code that cuts their work, in virtual time.
+// On is about how long so many workers on other machines take, with a core like one of this
+// machine's each: by the code that cuts their work, in virtual time.
 func (c Cost) On(workers int) time.Duration {
 	if len(c.runs) == 0 {
 		return 0

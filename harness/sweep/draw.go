@@ -69,7 +69,10 @@ func called(axis string, v Value) string {
 }
 
 func (t *table) picture(pl Plot, name, title string, where map[string]Some) picture {
-	p := picture{name, chart.Chart{Title: title, X: pl.XLabel, Y: pl.YLabel, Percent: pl.Percent, LogX: pl.LogX, LogY: pl.LogY, FromZero: pl.FromZero, Whole: pl.Bars == barsRange}}
+	p := picture{name, chart.Chart{
+		Title: title, X: pl.XLabel, Y: pl.YLabel, Percent: pl.Percent, LogX: pl.LogX,
+		LogY: pl.LogY, FromZero: pl.FromZero, Whole: pl.Bars == barsRange,
+	}}
 	x, y := pl.X, pl.Y
 	if pl.Cumulative {
 		x, y = "cycles", "share of runs, "+pl.Y

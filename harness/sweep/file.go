@@ -87,7 +87,8 @@ func (Settings) DescribeField(name string) (document.Field, bool) {
 
 // shared are the fields that scenarios have too, under the same names.
 var shared = []string{
-	"vcs", "input_buffer", "output_buffer", "queueing", "selection", "waiting", "eager_credits", "packet_bytes", "queue_bytes",
+	"vcs", "input_buffer", "output_buffer", "queueing", "selection", "waiting", "eager_credits", "packet_bytes",
+	"queue_bytes",
 }
 
 // Load is a name for a load.
@@ -100,7 +101,8 @@ type Load struct {
 
 // hides reports whether l, which comes before, is taken wherever o is for.
 func (l *Load) hides(o *Load) bool {
-	return l.Name == o.Name && (l.Topology == "" || l.Topology == o.Topology) && (l.Traffic == "" || l.Traffic == o.Traffic)
+	return l.Name == o.Name && (l.Topology == "" || l.Topology == o.Topology) &&
+		(l.Traffic == "" || l.Traffic == o.Traffic)
 }
 
 // Axis is something that differs between runs: one field of the settings, with its values, or

@@ -69,9 +69,9 @@ const (
 	claimsFigures = "claims-"
 )
 
-// Publish writes TO/claims.md: what [Index] says of the results below dir. A figure of each experiment
-// is copied to where the page is, and figures of an earlier one go. It returns how many experiments
-// there are.
+// Publish writes TO/claims.md: what [Index] says of the results below dir. A figure of each
+// experiment is copied to where the page is, and figures of an earlier one go. It returns how many
+// experiments there are.
 func Publish(dir, to string) (int, error) {
 	list, _, err := collect(dir)
 	if err != nil {
@@ -149,7 +149,8 @@ func readRecord(dir string) (r record, err error) {
 		err = errors.New("it names no experiment")
 	}
 	if err != nil {
-		return r, fmt.Errorf("%s is not what fabricd sweep writes: %w: repeat the sweep into that folder, or remove the file", path, err)
+		return r, fmt.Errorf("%s is not what fabricd sweep writes: %w: repeat the sweep into that folder, or remove the file",
+			path, err)
 	}
 	r.folder = filepath.Base(dir)
 	return r, nil

@@ -26,7 +26,8 @@ func TestTheIndexHasARowForEachExperiment(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "other"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "booksim.md"), []byte("text\n# Beside *others*\n\n# More\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "booksim.md"), []byte("text\n# Beside *others*\n\n# More\n"),
+		0o600))
 	for range 2 { // its own page is none of the others
 		n, err := Index(dir)
 		require.NoError(t, err)
@@ -35,7 +36,8 @@ func TestTheIndexHasARowForEachExperiment(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(dir, "README.md"))
 	require.NoError(t, err)
 	text := string(data)
-	assert.Contains(t, text, "| small9 | A small experiment for tests | `fabricd sweep small.yaml` | v1 | 18 | 20 | 360 | ")
+	assert.Contains(t, text,
+		"| small9 | A small experiment for tests | `fabricd sweep small.yaml` | v1 | 18 | 20 | 360 | ")
 	assert.Contains(t, text, " | 0 | 1 | 1 | 1 |\n")
 	assert.Contains(t, text, "\n| all | 6 | 0 | 2 | 2 | 2 |\n")
 	assert.Less(t, strings.Index(text, "| small9 "), strings.Index(text, "| small10 "), "in the order of numbers")
@@ -49,7 +51,8 @@ func TestAnIndexOfNothingSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := Index(dir)
-	require.ErrorContains(t, err, dir+" has no folder with results of an experiment: run fabricd sweep with --out "+dir+"/NAME first")
+	require.ErrorContains(t, err,
+		dir+" has no folder with results of an experiment: run fabricd sweep with --out "+dir+"/NAME first")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "x"), 0o755))
 	path := filepath.Join(dir, "x", recordName)
 	for _, text := range []string{"", "{}", "[1]"} {
@@ -106,8 +109,8 @@ func TestAChoiceThatIsNotThereIsNamed(t *testing.T) {
 	}
 }
 
-// The page for the documentation has the papers one by one, why ours differ where somebody has said so,
-// and a figure of each experiment beside it.
+// The page for the documentation has the papers one by one, why ours differ where somebody has said
+// so, and a figure of each experiment beside it.
 func TestClaimsArePublishedByPaper(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)

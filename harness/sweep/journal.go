@@ -126,7 +126,9 @@ func (j *journal) read(data []byte, ours header) error {
 			if len(rest) == 0 && (number > 0 || tornHeader(line)) {
 				return nil // torn: the process or the machine ended while it was written
 			}
-			return fmt.Errorf("%s:%d: %w: the file is damaged: remove it and all runs start anew, or cut it off before this line", j.path, number+1, err)
+			return fmt.Errorf(
+				"%s:%d: %w: the file is damaged: remove it and all runs start anew, or cut it off before this line", j.path,
+				number+1, err)
 		}
 		number++
 		if number == 1 {
@@ -196,7 +198,8 @@ func (j *journal) begin(body []byte, ours header) error {
 		}
 	}
 	if len(changed) > 0 {
-		return fmt.Errorf("%s: the experiment has changed since these runs: %s: %s", j.path, strings.Join(changed, ", "), advice)
+		return fmt.Errorf("%s: the experiment has changed since these runs: %s: %s", j.path, strings.Join(changed, ", "),
+			advice)
 	}
 	j.began = h.Version
 	return nil

@@ -68,7 +68,8 @@ func TestLayersAreThoseOfTheGraphOfTheSample(t *testing.T) {
 	}
 	assert.Equal(t, []string{"60 yes", "0 no", "60 no"}, verdicts[:3], "of these samples it is known exactly")
 	line := readCSV(t, dir, "summary.csv")[1]
-	assert.Equal(t, []string{"24", "0", "60"}, []string{line["max_link_load"], line["max_link_load_least"], line["max_link_load_largest"]})
+	assert.Equal(t, []string{"24", "0", "60"},
+		[]string{line["max_link_load"], line["max_link_load_least"], line["max_link_load_largest"]})
 }
 
 func TestWhatIsTakenOfSamples(t *testing.T) {
@@ -232,7 +233,8 @@ quick: {samples: 1}
 	require.NoError(t, err)
 	_, err = e.Run(t.Context(), Options{Dir: t.TempDir(), Jobs: 1})
 	require.Error(t, err)
-	assert.Regexp(t, `^sample [1-3] of waiting all: lash needs [3-9] virtual channels on irregular:\d\d,\d+,1, and vcs is 2$`, err.Error())
+	assert.Regexp(t,
+		`^sample [1-3] of waiting all: lash needs [3-9] virtual channels on irregular:\d\d,\d+,1, and vcs is 2$`, err.Error())
 }
 
 func TestBarsReachFromTheLeastToTheLargestSample(t *testing.T) {
@@ -255,6 +257,8 @@ func TestSeedsAreThoseOfTheTopologyThatIsWritten(t *testing.T) {
 	}
 	plain := seed(Settings{Topology: new("irregular:8,16,3")}, 2)
 	assert.Equal(t, plain, seed(Settings{Topology: new("irregular:8,16,{sample}")}, 2))
-	assert.Equal(t, plain, seed(Settings{Topology: new("irregular:{switches},{2*switches},{sample}"), Switches: new(8)}, 2))
-	assert.NotEqual(t, plain, seed(Settings{Topology: new("irregular:{switches},{2*switches},{sample}"), Switches: new(9)}, 2))
+	assert.Equal(t, plain, seed(Settings{Topology: new("irregular:{switches},{2*switches},{sample}"), Switches: new(8)},
+		2))
+	assert.NotEqual(t, plain,
+		seed(Settings{Topology: new("irregular:{switches},{2*switches},{sample}"), Switches: new(9)}, 2))
 }

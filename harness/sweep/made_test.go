@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// Each run says which version of the program made it, however often others have gone on with the rest.
+// Each run says which version of the program made it, however often others have gone on with the
+// rest.
 func TestResultsSayWhichVersionMadeEachRun(t *testing.T) {
 	testenv.Unraced(t)
 	var f fake

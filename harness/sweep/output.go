@@ -39,7 +39,8 @@ func (w *start) write(findings []Finding) (*Report, error) {
 			english.OxfordWordSeries(others, "and"), orUnknown(w.Version), journalName))
 	}
 	if n := t.silent(); n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("no packet was generated in the window of %d of %d runs: their traffic is too little, or a trace that ended during the warm-up", n, w.total))
+		r.Notes = append(r.Notes, fmt.Sprintf("no packet was generated in the window of %d of %d runs: their traffic is "+
+			"too little, or a trace that ended during the warm-up", n, w.total))
 	}
 	pictures, empty := t.pictures()
 	for _, name := range empty {
@@ -119,7 +120,8 @@ func encodeCSV(rows [][]string) ([]byte, error) {
 }
 
 // aboutVerdicts explains tables of statements of one experiment.
-const aboutVerdicts = "*Unsure* is a statement where the interval reaches over the bound; *not run* one of which this form has no points, or no " +
+const aboutVerdicts = "*Unsure* is a statement where the interval reaches over the bound; *not run* one of which " +
+	"this form has no points, or no " +
 	"run of them counts. " + aboutIntervals
 
 // aboutIntervals explains tables of statements.
@@ -161,7 +163,8 @@ func (w *start) readme(t *table, r *Report, pictures []picture) string {
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "\nNote: %s.\n", n)
 	}
-	b.WriteString("\n[summary.csv](summary.csv) has a row for each point, runs.csv one for each run. Columns are explained in docs/howto/sweep.md.\n")
+	b.WriteString("\n[summary.csv](summary.csv) has a row for each point, runs.csv one for each run. Columns are " +
+		"explained in docs/howto/sweep.md.\n")
 	if len(r.Findings) > 0 {
 		b.WriteString("\n## What the paper says\n\n" + comparison(r.Findings) + "\n" + aboutVerdicts)
 	}

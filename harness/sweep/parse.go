@@ -132,10 +132,13 @@ func (p *parser) head(e *Experiment) {
 			p.failf(at+".name", "the name of a load is %q, expected a word", l.Name)
 		}
 		if !(l.Load > 0 && l.Load <= 1) {
-			p.failf(at+".load", "a load of %v is impossible: it is the share of a link's capacity that each NIC offers, above 0 and at most 1", l.Load)
+			p.failf(at+".load",
+				"a load of %v is impossible: it is the share of a link's capacity that each NIC offers, above 0 and at most 1",
+				l.Load)
 		}
 		if slices.ContainsFunc(e.Loads[:i], func(o Load) bool { return o.hides(&l) }) {
-			p.failf(at+".name", "load %s is never used: one of that name before it is for every network that this is for", l.Name)
+			p.failf(at+".name", "load %s is never used: one of that name before it is for every network that this is for",
+				l.Name)
 		}
 	}
 }
@@ -174,7 +177,8 @@ func (p *parser) axis(at string, a Axis) (axis, bool) {
 	case a.Of == nil && !x.plain:
 		p.fail(at+".axis", document.Unknown("axis", a.Axis, settingNames))
 		return x, false
-	case a.Of != nil && (x.plain || !word.MatchString(a.Axis) || columnAt(a.Axis) >= 0 || slices.Contains(ownColumns, a.Axis)):
+	case a.Of != nil && (x.plain || !word.MatchString(a.Axis) || columnAt(a.Axis) >= 0 ||
+		slices.Contains(ownColumns, a.Axis)):
 		p.failf(at+".axis", "an axis of several fields needs a name of its own, found %q", a.Axis)
 		return x, false
 	}
@@ -229,7 +233,8 @@ func (p *parser) between(at string, a Axis) (list []Value) {
 	}
 	n := (*a.To-*a.From)/step + 1e-9
 	if !(step > 0) || !(n >= 0) || n > maxPoints {
-		p.failf(at, "axis %s goes from %v to %v by %v, expected a step above 0 and at most %d values", a.Axis, *a.From, *a.To, step, maxPoints)
+		p.failf(at, "axis %s goes from %v to %v by %v, expected a step above 0 and at most %d values", a.Axis, *a.From, *a.To,
+			step, maxPoints)
 		return nil
 	}
 	for i := range int(n) + 1 {
@@ -263,7 +268,8 @@ func (p *parser) quick(e *Experiment) {
 				p.fail("$.quick.axes."+a.name, unknownValue(a, v))
 				continue
 			}
-			less.values, less.sets, less.paths = append(less.values, a.values[i]), append(less.sets, a.sets[i]), append(less.paths, a.paths[i])
+			less.values, less.sets, less.paths = append(less.values, a.values[i]), append(less.sets, a.sets[i]),
+				append(less.paths, a.paths[i])
 		}
 		q.axes = append(q.axes, less)
 	}
@@ -283,7 +289,8 @@ func unknownValue(a axis, v Value) error {
 func (p *parser) points(ctx context.Context, b *builder, e *Experiment, pl *plan) {
 	n := pl.count()
 	if n > maxPoints || n*pl.samples > maxRuns {
-		p.failf("$.axes", "the axes have %s points, with %d samples of each, expected at most %d points and %d runs: split the experiment",
+		p.failf("$.axes",
+			"the axes have %s points, with %d samples of each, expected at most %d points and %d runs: split the experiment",
 			map[bool]string{true: "too many", false: strconv.Itoa(n)}[n > maxPoints], pl.samples, maxPoints, maxRuns)
 		return
 	}

@@ -79,7 +79,10 @@ func TestShippedExperimentsAreValidAndFitTheSchema(t *testing.T) {
 func TestTheSchemaRefusesWhatHasTheWrongShape(t *testing.T) {
 	t.Parallel()
 	s := schema(t)
-	for _, name := range []string{"unknown-field", "unknown-setting", "missing-fields", "bad-samples", "bad-exclude", "impossible-buffers"} {
+	for _, name := range []string{
+		"unknown-field", "unknown-setting", "missing-fields", "bad-samples", "bad-exclude",
+		"impossible-buffers",
+	} {
 		assert.Error(t, schematest.Validate(t, s, "testdata/bad/"+name+".yaml"), name)
 	}
 }
@@ -121,7 +124,8 @@ func TestEvenlySpacedValuesAreWrittenAsPeopleWould(t *testing.T) {
 	t.Parallel()
 	p := &parser{}
 	from, to, step := 0.1, 0.7, 0.1
-	assert.Equal(t, []Value{"0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7"}, p.between("$", Axis{From: &from, To: &to, Step: &step}))
+	assert.Equal(t, []Value{"0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7"},
+		p.between("$", Axis{From: &from, To: &to, Step: &step}))
 }
 
 // loadFile is Read from memory; path is used in errors.

@@ -65,7 +65,8 @@ func (p *parser) apart(e *Experiment, path string, pl Plot) {
 			}
 		}
 		if n > 1 {
-			p.failf(path, "a curve would have %d points at each value of %s, one for each of %s: give %s in series or split, or one value of it in where", n, pl.X, a.name, a.name)
+			p.failf(path, "a curve would have %d points at each value of %s, one for each of %s: give %s in series or split, "+
+				"or one value of it in where", n, pl.X, a.name, a.name)
 		}
 	}
 }

@@ -165,10 +165,13 @@ func (ch *chain) next(ctx context.Context) (measure.Result, error) {
 func managerOf(text string) (manage.Method, error) {
 	m, err := manage.Parse(text)
 	if err == nil && m.Kind == manage.Direct {
-		return m, fmt.Errorf("%s has no tables to repair: take a routing with mechanisms, whose ways go around the faults of a point", text)
+		return m,
+			fmt.Errorf("%s has no tables to repair: take a routing with mechanisms, whose ways go around the faults of a point",
+				text)
 	}
 	if err == nil && !m.On() {
-		err = document.Unknown("manager that repairs tables", text, []string{manage.DDRC, manage.DQR, manage.Engine, physical})
+		err = document.Unknown("manager that repairs tables", text,
+			[]string{manage.DDRC, manage.DQR, manage.Engine, physical})
 	}
 	return m, err
 }
@@ -184,7 +187,8 @@ func (s *settled) manager(kind string, c *measure.Config, bad func(string, error
 			}
 		}
 	case s.Manager == nil:
-		bad("manager", fmt.Errorf("there is no manager: give it in base, or by an axis, as dqr, or %s for what live links join", physical))
+		bad("manager",
+			fmt.Errorf("there is no manager: give it in base, or by an axis, as dqr, or %s for what live links join", physical))
 	case c.Manager != physical:
 		_, err := managerOf(c.Manager)
 		bad("manager", err)

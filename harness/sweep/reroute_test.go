@@ -51,7 +51,8 @@ func TestFaultsAreReconfiguredAroundOneAfterAnother(t *testing.T) {
 			assert.Zero(t, share, "nothing has died")
 		case row["faults"] == "1":
 			assert.Equal(t, "true", row["tolerated"], row)
-			assert.Contains(t, []float64{24.0 / 240, 32.0 / 240}, share, "links at the side and in the middle of a row or column")
+			assert.Contains(t, []float64{24.0 / 240, 32.0 / 240}, share,
+				"links at the side and in the middle of a row or column")
 		}
 		if row["connected"] == "true" {
 			assert.True(t, joined[key], "no method connects what live links do not join")
@@ -129,7 +130,8 @@ func TestWhatAManagerCannotBeIsNamed(t *testing.T) {
 		if text[0] != 'm' {
 			text = "measure: reroute\n" + text
 		}
-		_, err := loadFile("mine.yaml", []byte("name: mine\nabout: x.\n"+text+"\naxes: [{axis: faults, values: [1]}]\nsamples: 1\nquick: {samples: 1}\n"))
+		_, err := loadFile("mine.yaml",
+			[]byte("name: mine\nabout: x.\n"+text+"\naxes: [{axis: faults, values: [1]}]\nsamples: 1\nquick: {samples: 1}\n"))
 		require.ErrorContains(t, err, want, text)
 	}
 }

@@ -27,7 +27,10 @@ func TestEveryFieldOfAResultIsAColumn(t *testing.T) {
 		assert.NotEmpty(t, c.name, "field %d", i)
 		assert.False(t, seen[c.name], c.name)
 		seen[c.name] = true
-		assert.Contains(t, []reflect.Kind{reflect.Float64, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Bool, reflect.String}, c.kind, c.name)
+		assert.Contains(t, []reflect.Kind{
+			reflect.Float64, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Bool,
+			reflect.String,
+		}, c.kind, c.name)
 	}
 	for _, name := range []string{"connected", "stable", "deadlocked", "deadlock_at", "cycles"} {
 		assert.True(t, seen[name], "%s has a meaning here", name)
@@ -36,7 +39,10 @@ func TestEveryFieldOfAResultIsAColumn(t *testing.T) {
 
 func TestACellReadsBackAsWhatItWas(t *testing.T) {
 	t.Parallel()
-	r := measure.Result{Accepted: 0.1 + 0.2, Offered: math.NaN(), LatencyMax: 1e300, LostTotal: math.MaxUint64, Connected: true, DeadlockAt: -1, Cycle: "x,y"}
+	r := measure.Result{
+		Accepted: 0.1 + 0.2, Offered: math.NaN(), LatencyMax: 1e300, LostTotal: math.MaxUint64,
+		Connected: true, DeadlockAt: -1, Cycle: "x,y",
+	}
 	cells := rowOf(r)
 	require.NoError(t, cells.check())
 	assert.Equal(t, 0.1+0.2, cells.number(columnAt("accepted")))
@@ -176,17 +182,50 @@ func TestChecksCompareSampleBySample(t *testing.T) {
 		ours   string
 		points int
 	}{
-		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}, "load": {"saturated"}}, AtLeast: num(10), AtMost: num(12)}, "yes, unsure", "11.0 ± 2.5", 1},
+		{Check{
+			Value: "accepted", Where: map[string]Some{"faults": {"0"}, "load": {"saturated"}}, AtLeast: num(10),
+			AtMost: num(12),
+		}, "yes, unsure", "11.0 ± 2.5", 1},
 		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}, "load": {"0.3"}}, Above: num(4)}, "no", "4 ± 0", 1},
-		{Check{Value: "accepted", Where: map[string]Some{"faults": {"2"}, "load": {"0.3"}}, Above: num(4)}, "not run", "no run counts", 0},
+		{
+			Check{Value: "accepted", Where: map[string]Some{"faults": {"2"}, "load": {"0.3"}}, Above: num(4)},
+			"not run",
+			"no run counts", 0,
+		},
 		// Samples 0 and 2 are left: 5/10 and 7/11.
-		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, Below: num(1)}, "yes, unsure", "0.57 ± 0.86", 1},
-		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asDifference, Per: "faults", Below: num(-1)}, "yes, unsure", "-2.2 ± 3.2", 1},
-		{Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asPercent, Below: num(0), Above: num(-100)}, "yes, unsure", "-43 ± 86", 1},
-		{Check{Value: "deadlocked", Where: map[string]Some{"faults": {"0"}}, AtMost: num(0.6)}, "yes", "0% (0% to 56.1% of 3 runs) at load saturated, the worst of 2 points; holds at 2", 2},
-		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, Of: ofAny, AtMost: num(4)}, "yes", "4 ± 0 at load 0.3, the best of 2 points; holds at 1", 2},
-		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, AtMost: num(4)}, "no", "11.0 ± 2.5 at load saturated, the worst of 2 points; holds at 1", 2},
-		{Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, Of: ofMean, Scale: num(2), AtMost: num(20)}, "yes", "15.0 ± 2.5", 2},
+		{
+			Check{Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, Below: num(1)},
+			"yes, unsure",
+			"0.57 ± 0.86", 1,
+		},
+		{Check{
+			Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asDifference, Per: "faults",
+			Below: num(-1),
+		}, "yes, unsure", "-2.2 ± 3.2", 1},
+		{Check{
+			Value: "accepted", Where: saturated, Against: map[string]Value{"faults": "0"}, As: asPercent, Below: num(0),
+			Above: num(-100),
+		}, "yes, unsure", "-43 ± 86", 1},
+		{
+			Check{Value: "deadlocked", Where: map[string]Some{"faults": {"0"}}, AtMost: num(0.6)},
+			"yes",
+			"0% (0% to 56.1% of 3 runs) at load saturated, the worst of 2 points; holds at 2", 2,
+		},
+		{
+			Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, Of: ofAny, AtMost: num(4)},
+			"yes",
+			"4 ± 0 at load 0.3, the best of 2 points; holds at 1", 2,
+		},
+		{
+			Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, AtMost: num(4)},
+			"no",
+			"11.0 ± 2.5 at load saturated, the worst of 2 points; holds at 1", 2,
+		},
+		{
+			Check{Value: "accepted", Where: map[string]Some{"faults": {"0"}}, Of: ofMean, Scale: num(2), AtMost: num(20)},
+			"yes",
+			"15.0 ± 2.5", 2,
+		},
 	} {
 		f := tab.finding(c.check)
 		assert.Equal(t, c.ours, f.Ours)
@@ -271,7 +310,10 @@ func TestPlotsAreFilesThatProgramsRead(t *testing.T) {
 				}
 			}
 			if name == "throughput.svg" {
-				for _, want := range []string{"Throughput", "dead links", "packets per cycle", "DDLR, saturated", "DDRC, load 0.3", "k-1"} {
+				for _, want := range []string{
+					"Throughput", "dead links", "packets per cycle", "DDLR, saturated", "DDRC, load 0.3",
+					"k-1",
+				} {
 					assert.Contains(t, text, want)
 				}
 			}
@@ -361,7 +403,8 @@ func TestTheMeanOfPointsErrsAsTheirSamplesDoTogether(t *testing.T) {
 	other := of(1, 2, 4, 9)
 	other.samples = []int{4, 5, 6, 7}
 	together := usual.combined([]estimate{a, other})
-	assert.InDelta(t, a.half()/measure.StudentT(3, measure.Usual)/math.Sqrt2, together.half()/measure.StudentT(7, measure.Usual)*math.Sqrt(7.0/6), 1e-12, "independent samples")
+	assert.InDelta(t, a.half()/measure.StudentT(3, measure.Usual)/math.Sqrt2,
+		together.half()/measure.StudentT(7, measure.Usual)*math.Sqrt(7.0/6), 1e-12, "independent samples")
 	assert.False(t, usual.combined([]estimate{a, of(3)}).bounded(), "of one sample nothing is known")
 	s := usual.combined([]estimate{usual.share(0, 10), usual.share(5, 10)})
 	assert.InDelta(t, (usual.share(0, 10).high+usual.share(5, 10).high)/2, s.high, 1e-12)
@@ -374,9 +417,13 @@ func TestTheMeanOfPointsErrsAsTheirSamplesDoTogether(t *testing.T) {
 func TestARatioToNothingIsNone(t *testing.T) {
 	t.Parallel()
 	assert.True(t, math.IsNaN(usual.ratio([]float64{1, 2}, []float64{0, 0}).value))
-	tab := tableOf(t, []measure.Result{ok(0), ok(0)}, []measure.Result{ok(5), ok(6)}, []measure.Result{ok(4), ok(4)}, []measure.Result{ok(4), ok(4)})
+	tab := tableOf(t, []measure.Result{ok(0), ok(0)}, []measure.Result{ok(5), ok(6)}, []measure.Result{ok(4), ok(4)},
+		[]measure.Result{ok(4), ok(4)})
 	one := 1.0
-	f := tab.finding(Check{Value: "accepted", Where: map[string]Some{"load": {"saturated"}}, Against: map[string]Value{"faults": "0"}, Above: &one})
+	f := tab.finding(Check{
+		Value: "accepted", Where: map[string]Some{"load": {"saturated"}},
+		Against: map[string]Value{"faults": "0"}, Above: &one,
+	})
 	assert.Equal(t, NotRun, f.Holds)
 }
 
@@ -386,7 +433,8 @@ func TestARunWithoutAWindowIsNoPartOfMeans(t *testing.T) {
 	t.Parallel()
 	none := ok(0)
 	none.WarmupCycles = none.Cycles
-	tab := tableOf(t, []measure.Result{ok(10), none, ok(12)}, []measure.Result{none}, []measure.Result{ok(4)}, []measure.Result{ok(4)})
+	tab := tableOf(t, []measure.Result{ok(10), none, ok(12)}, []measure.Result{none}, []measure.Result{ok(4)},
+		[]measure.Result{ok(4)})
 	assert.InDelta(t, 11, tab.estimate(0, columnAt("accepted")).value, 1e-12)
 	tab.e.Exclude = []string{}
 	assert.InDelta(t, 11, tab.estimate(0, columnAt("accepted")).value, 1e-12, "whatever else is left out")
@@ -402,7 +450,8 @@ func TestARunWithoutAWindowIsNoPartOfMeans(t *testing.T) {
 // sure of what it needs.
 func TestAVerdictIsAsSureAsAllThatItNeeds(t *testing.T) {
 	t.Parallel()
-	near, wide, none := []measure.Result{ok(10.5), ok(10.5), ok(10.6)}, []measure.Result{ok(9), ok(12), ok(12)}, []measure.Result{bad(0)}
+	near, wide, none := []measure.Result{ok(10.5), ok(10.5), ok(10.6)}, []measure.Result{ok(9), ok(12), ok(12)},
+		[]measure.Result{bad(0)}
 	tab := tableOf(t, near, none, wide, none)
 	ten, twenty := 10.0, 20.0
 	zero := map[string]Some{"faults": {"0"}}

@@ -50,7 +50,10 @@ func (o Options) withDefaults(e *Experiment) Options {
 		o.Engine = work.Local{Workers: o.Jobs}
 	}
 	if o.Runner == nil {
-		o.Runner = map[string]Runner{ofNetwork: measure.Run, ofConnectivity: connectivity, ofLayers: Layers, ofReroute: newReroute(), ofTolerate: Tolerate}[e.Measure]
+		o.Runner = map[string]Runner{
+			ofNetwork: measure.Run, ofConnectivity: connectivity, ofLayers: Layers,
+			ofReroute: newReroute(), ofTolerate: Tolerate,
+		}[e.Measure]
 	}
 	if o.cpu == nil {
 		o.cpu = cpuTime
@@ -92,7 +95,8 @@ func (e *Experiment) plan(o Options) (p *plan, samples int, err error) {
 	}
 	samples = cmp.Or(o.Samples, p.samples)
 	if samples < 0 || samples > maxSamples || samples*len(p.points) > maxRuns {
-		return nil, 0, fmt.Errorf("%d samples of %d points: expected at most %d samples and %d runs", samples, len(p.points), maxSamples, maxRuns)
+		return nil, 0, fmt.Errorf("%d samples of %d points: expected at most %d samples and %d runs", samples, len(p.points),
+			maxSamples, maxRuns)
 	}
 	return p, samples, nil
 }
@@ -150,7 +154,10 @@ func (e *Experiment) start(o Options) (*start, error) {
 }
 
 func (e *Experiment) header(p *plan, version string) header {
-	h := header{Experiment: e.Name, Settings: map[string]string{"measure": e.Measure, "seed": fmt.Sprint(e.Seed)}, Version: version}
+	h := header{
+		Experiment: e.Name, Settings: map[string]string{"measure": e.Measure, "seed": fmt.Sprint(e.Seed)},
+		Version: version,
+	}
 	for _, c := range columns {
 		h.Columns = append(h.Columns, c.name)
 	}
@@ -227,8 +234,9 @@ func (w *start) list() {
 	}
 }
 
-// more lists more samples of every point than are wanted: whoever computes for another process knows no
-// results, and cannot say which samples that one wants. It reports false when all are listed.
+// more lists more samples of every point than are wanted: whoever computes for another process
+// knows no results, and cannot say which samples that one wants. It reports false when all are
+// listed.
 func (w *start) more() bool {
 	listed := max(w.offered, slices.Max(w.samples))
 	if listed >= w.most {
@@ -329,7 +337,8 @@ func (w *start) one(ctx context.Context, pt *point, sample int) (r measure.Resul
 	c.Workers = w.workers
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", sample, pt.text(w.plan.axes), c.Seed, v, debug.Stack())
+			err = fmt.Errorf("sweep: BUG: sample %d of %s, seed %d: panic: %v\n%s", sample, pt.text(w.plan.axes), c.Seed, v,
+				debug.Stack())
 		}
 	}()
 	layers, err := w.e.nets.fill(ctx, &c, &pt.set.Settings, sample, w.e.Measure)
@@ -351,7 +360,8 @@ func (w *start) one(ctx context.Context, pt *point, sample int) (r measure.Resul
 
 // interrupted says how to go on.
 func (w *start) interrupted(done int) error {
-	text := fmt.Sprintf("after %d of %d runs: the same command goes on from %s", done, w.total, filepath.Join(w.Dir, journalName))
+	text := fmt.Sprintf("after %d of %d runs: the same command goes on from %s", done, w.total,
+		filepath.Join(w.Dir, journalName))
 	whole := 0
 	for ; whole < slices.Min(w.samples); whole++ {
 		complete := true

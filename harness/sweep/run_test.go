@@ -97,7 +97,10 @@ func TestFilesAreTheSameForOneWorkerAndManyAndAfterInterruptions(t *testing.T) {
 	_, err := plotted(t).Run(t.Context(), o)
 	require.NoError(t, err)
 	want := contents(t, o.Dir)
-	for _, name := range []string{"runs.csv", "summary.csv", "comparison.md", "README.md", "throughput.svg", "throughput.png", "split-saturated.svg", "split-0-3.png", "dead.svg"} {
+	for _, name := range []string{
+		"runs.csv", "summary.csv", "comparison.md", "README.md", "throughput.svg",
+		"throughput.png", "split-saturated.svg", "split-0-3.png", "dead.svg",
+	} {
 		assert.NotEmpty(t, want[name], name)
 	}
 

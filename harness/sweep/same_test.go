@@ -80,12 +80,13 @@ func TestToBeKilled(t *testing.T) {
 	most, err := strconv.Atoi(os.Getenv(killedRuns))
 	require.NoError(t, err)
 	var began atomic.Int64
-	_, _ = measured(t).Run(t.Context(), Options{Dir: dir, Jobs: 2, Runner: func(ctx context.Context, c measure.Config) (measure.Result, error) {
-		if began.Add(1) > int64(most) {
-			<-ctx.Done() // until the kill
-		}
-		return measure.Run(ctx, c)
-	}})
+	_, _ = measured(t).Run(t.Context(),
+		Options{Dir: dir, Jobs: 2, Runner: func(ctx context.Context, c measure.Config) (measure.Result, error) {
+			if began.Add(1) > int64(most) {
+				<-ctx.Done() // until the kill
+			}
+			return measure.Run(ctx, c)
+		}})
 }
 
 func TestAProcessThatWasKilledGoesOn(t *testing.T) {
@@ -138,7 +139,8 @@ quick: {samples: 1}
 	_, rows := run(dir, packets)
 	require.Len(t, rows, 2)
 	for _, row := range rows {
-		assert.Equal(t, formatFloat(4.0/1200), row["accepted"], "its four packets, the last of them 1,172 cycles after the first")
+		assert.Equal(t, formatFloat(4.0/1200), row["accepted"],
+			"its four packets, the last of them 1,172 cycles after the first")
 	}
 	r, _ := run(dir, packets)
 	assert.Equal(t, 2, r.Earlier)

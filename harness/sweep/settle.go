@@ -23,8 +23,8 @@ const (
 
 // Settling makes the samples of an experiment in stages, until each statement of its checks is
 // decided. The first stage makes a few samples of all points. Each further one doubles those of the
-// points that an undecided statement is about, so that samples go where they are needed. At last all
-// points get as many as the experiment says, and what these show counts.
+// points that an undecided statement is about, so that samples go where they are needed. At last
+// all points get as many as the experiment says, and what these show counts.
 //
 // To look again and again at growing samples until an interval lies on one side would err far more
 // often than in 5 of 100 cases. So the interval of stage k misses with the probability
@@ -117,8 +117,8 @@ func (s *Settling) next() (samples int, points []int) {
 	return s.own(), points
 }
 
-// size is how much work the next stage is, beside that of other experiments. What the journal has is
-// none, so that an interrupted settling is first where it was.
+// size is how much work the next stage is, beside that of other experiments. What the journal has
+// is none, so that an interrupted settling is first where it was.
 func (s *Settling) size() float64 {
 	if s.work >= 0 {
 		return s.work
@@ -193,16 +193,16 @@ func (s *Settling) lookAtAll() {
 	}
 }
 
-// alike reports whether a statement is about values that are the same in all samples of a point. Few
-// samples that are alike do not show that none differs, and a least or largest value is one of so
-// many samples.
+// alike reports whether a statement is about values that are the same in all samples of a point.
+// Few samples that are alike do not show that none differs, and a least or largest value is one of
+// so many samples.
 func (t *table) alike(c Check) bool {
 	list, _ := t.measured(c)
 	return slices.ContainsFunc(list, func(e located) bool { return e.high <= e.low })
 }
 
-// ofStage is the level of intervals at a stage, the first of which is 1. All together are half of the
-// usual.
+// ofStage is the level of intervals at a stage, the first of which is 1. All together are half of
+// the usual.
 func ofStage(stage int) level { return usual / level(2*stage*(stage+1)) }
 
 // decided reports whether more samples would not change the verdict.
@@ -210,8 +210,8 @@ func (f *Finding) decided() bool {
 	return f.Points > 0 && f.verdict() != Unsure
 }
 
-// End writes all results of the stages that were made, and closes the folder. Before the first stage
-// there are none, and results that are there stay.
+// End writes all results of the stages that were made, and closes the folder. Before the first
+// stage there are none, and results that are there stay.
 func (s *Settling) End() (*Report, error) {
 	w := s.start
 	if s.stage == 0 {
@@ -239,8 +239,8 @@ func (s *Settling) late() string {
 func (s *Settling) Close() error { return s.start.journal.close() }
 
 // SettleAll makes stages until all experiments are done, always that which is least work, so that
-// what can be decided soon is not kept waiting. Before each it calls told. An engine that is asked for
-// runs of one of them by another process makes those of that one.
+// what can be decided soon is not kept waiting. Before each it calls told. An engine that is asked
+// for runs of one of them by another process makes those of that one.
 func SettleAll(ctx context.Context, list []*Settling, told func(*Settling)) error {
 	for {
 		at := -1
@@ -267,8 +267,8 @@ func SettleAll(ctx context.Context, list []*Settling, told func(*Settling)) erro
 	}
 }
 
-// elsewhere is the experiment whose run is asked for; where it is not known which, the next that has not
-// been tried. -1: there is none.
+// elsewhere is the experiment whose run is asked for; where it is not known which, the next that
+// has not been tried. -1: there is none.
 func elsewhere(list []*Settling, tried int, e *work.Elsewhere) int {
 	if e.Part != "" {
 		return slices.IndexFunc(list, func(s *Settling) bool { return s.start.Part == e.Part })

@@ -148,8 +148,8 @@ func TestWhatDrawsNothingHasOneSample(t *testing.T) {
 	}
 }
 
-// A few samples that are all alike have an interval without width, and decide nothing before there are
-// as many as the experiment says.
+// A few samples that are all alike have an interval without width, and decide nothing before there
+// are as many as the experiment says.
 func TestFewAlikeSamplesDecideNothing(t *testing.T) {
 	e := small(t)
 	e.full.samples = 30

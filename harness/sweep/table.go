@@ -149,7 +149,8 @@ func (t *table) beside(i int, with map[string]Value) int {
 // that made it and the firmware that ran.
 func (t *table) runsCSV() [][]string {
 	head := append(t.plan.axisNames(), "sample", "seed")
-	graphs := slices.ContainsFunc(t.plan.points, func(pt point) bool { return strings.Contains(pt.set.text("topology"), "{") })
+	graphs := slices.ContainsFunc(t.plan.points,
+		func(pt point) bool { return strings.Contains(pt.set.text("topology"), "{") })
 	if graphs {
 		head = append(head, "graph")
 	}

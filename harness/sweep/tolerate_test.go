@@ -37,7 +37,10 @@ func TestSetsAreCountedAndDrawn(t *testing.T) {
 	require.NoError(t, err)
 	rows := readCSV(t, dir, "runs.csv")
 	require.Len(t, rows, 3*3*3*2)
-	sets := map[string]string{"all 0": "1", "all 1": "18", "all 2": "153", "region 2": "91", "region 1": "14", "drawn 2": "300", "drawn 0": "300"}
+	sets := map[string]string{
+		"all 0": "1", "all 1": "18", "all 2": "153", "region 2": "91", "region 1": "14",
+		"drawn 2": "300", "drawn 0": "300",
+	}
 	byHow := map[string]map[string]bool{}
 	for _, row := range rows {
 		if want := sets[row["how"]+" "+row["faults"]]; want != "" {
@@ -112,7 +115,8 @@ func TestWhatMechanismsCannotBeIsNamed(t *testing.T) {
 		if text[0] != 'm' {
 			text = "measure: tolerate\n" + text
 		}
-		_, err := loadFile("mine.yaml", []byte("name: mine\nabout: x.\n"+text+"\naxes: [{axis: switches, values: [1]}]\nsamples: 1\nquick: {samples: 1}\n"))
+		_, err := loadFile("mine.yaml",
+			[]byte("name: mine\nabout: x.\n"+text+"\naxes: [{axis: switches, values: [1]}]\nsamples: 1\nquick: {samples: 1}\n"))
 		require.ErrorContains(t, err, want, text)
 	}
 }

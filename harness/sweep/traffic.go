@@ -48,7 +48,9 @@ func (b *builder) traffic(s *settled, c *measure.Config, bad func(string, error)
 		return
 	}
 	if !(load > 0 && load <= 1) {
-		bad("load", fmt.Errorf("a load of %v is impossible: it is the share of a link's capacity that each NIC offers, above 0 and at most 1", *s.Load))
+		bad("load",
+			fmt.Errorf("a load of %v is impossible: it is the share of a link's capacity that each NIC offers, above 0 and at "+
+				"most 1", *s.Load))
 		return
 	}
 	text := pattern + ":" + formatFloat(load)
@@ -104,7 +106,8 @@ func (b *builder) load(s *settled) (float64, error) {
 	}
 	var names []string
 	for _, l := range b.loads {
-		if l.Name == string(*s.Load) && (l.Topology == "" || l.Topology == get(s.Topology)) && (l.Traffic == "" || l.Traffic == s.pattern()) {
+		if l.Name == string(*s.Load) && (l.Topology == "" || l.Topology == get(s.Topology)) &&
+			(l.Traffic == "" || l.Traffic == s.pattern()) {
 			return l.Load, nil
 		}
 		if !slices.Contains(names, l.Name) {

@@ -17,7 +17,8 @@ func ParseWhere(list []string) (map[string]Some, error) {
 	for _, text := range list {
 		axis, v, ok := strings.Cut(text, "=")
 		if !ok || axis == "" || v == "" {
-			return nil, fmt.Errorf("the choice %q is not AXIS=VALUE, as topology=kary-ntree:4,3; say it once for each value", text)
+			return nil, fmt.Errorf("the choice %q is not AXIS=VALUE, as topology=kary-ntree:4,3; say it once for each value",
+				text)
 		}
 		m[axis] = append(m[axis], Value(v))
 	}

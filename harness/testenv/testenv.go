@@ -1,16 +1,16 @@
 // Package testenv says how much the tests of a run do.
 //
-// WEFT_TEST chooses the level. At short, the default of go test, tests do what every change needs. At
-// full, as make test runs them, they also do what takes minutes. At soak some go on for hours. The
-// race detector makes code some ten times slower, so of what a test repeats it does as much as at
-// short.
+// WEFT_TEST chooses the level. At short, the default of go test, tests do what every change needs.
+// At full, as make test runs them, they also do what takes minutes. At soak some go on for hours.
+// The race detector makes code some ten times slower, so of what a test repeats it does as much as
+// at short.
 //
 // Golden files, schemas and tables, and what scripts say that commands print, are written anew with
 // -update, as in go test ./fabricd/cli -run Scripts -update: read the difference before it is kept.
 //
 // To repeat a failure, WEFT_SEED is the seed of whatever a test draws (0 draws the seed too), and
-// WEFT_FOR is how long a test goes on that goes on for a time; tests that take long then run at short
-// too.
+// WEFT_FOR is how long a test goes on that goes on for a time; tests that take long then run at
+// short too.
 package testenv
 
 import (
@@ -108,7 +108,8 @@ func Raced(tb testing.TB) {
 	if Race || Soak() {
 		return
 	}
-	if built, ok := debug.ReadBuildInfo(); ok && slices.Contains(strings.Fields(os.Getenv("WEFT_RACED")), strings.TrimSuffix(built.Path, ".test")) {
+	if built, ok := debug.ReadBuildInfo(); ok &&
+		slices.Contains(strings.Fields(os.Getenv("WEFT_RACED")), strings.TrimSuffix(built.Path, ".test")) {
 		tb.Skip("has run under the race detector: it runs without where WEFT_RACED does not say so")
 	}
 }
@@ -145,8 +146,8 @@ func For(tb testing.TB, some, long time.Duration) time.Duration {
 	return some
 }
 
-// MostlyWaits is for TestMain of a package whose tests mostly wait: three times as many of them run at
-// once as there are processors. The flag -parallel overrides this.
+// MostlyWaits is for TestMain of a package whose tests mostly wait: three times as many of them run
+// at once as there are processors. The flag -parallel overrides this.
 func MostlyWaits() {
 	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
@@ -181,7 +182,8 @@ func Need(tb testing.TB, program, from string) string {
 	return path
 }
 
-// Missing ends a test for want of something that the machine does not have. In CI that is a failure.
+// Missing ends a test for want of something that the machine does not have. In CI that is a
+// failure.
 func Missing(tb testing.TB, format string, args ...any) {
 	tb.Helper()
 	if os.Getenv("CI") == "true" {

@@ -61,7 +61,8 @@ func TestNAndLongGoByTheLevel(t *testing.T) {
 
 func TestWhatHasRunUnderTheRaceDetectorIsSkippedInItsPackageAlone(t *testing.T) {
 	for raced, skips := range map[string]bool{
-		"": false, module + "/nic " + module + "/harness/testenv2": false, module + "/nic " + module + "/harness/testenv": !Race && !Soak(),
+		"": false, module + "/nic " + module + "/harness/testenv2": false,
+		module + "/nic " + module + "/harness/testenv": !Race && !Soak(),
 	} {
 		t.Setenv("WEFT_RACED", raced)
 		if got := told(func(tb testing.TB) { Raced(tb) }); strings.HasPrefix(got, "skip: ") != skips {
@@ -129,7 +130,8 @@ func TestWhatIsMissingFailsInCIAlone(t *testing.T) {
 	}
 }
 
-// told is how a test that calls f ends: "fatal: " or "skip: " with the message, or "" when it goes on.
+// told is how a test that calls f ends: "fatal: " or "skip: " with the message, or "" when it goes
+// on.
 func told(f func(testing.TB)) string {
 	r := &recorder{}
 	done := make(chan struct{})

@@ -71,15 +71,15 @@ func (f found) result() *Result {
 	return r
 }
 
-// saveEvery is how much work an interruption can cost at most, of checkpoints that are not large: of the
-// time no more than a part in saveShare goes into saving.
+// saveEvery is how much work an interruption can cost at most, of checkpoints that are not large:
+// of the time no more than a part in saveShare goes into saving.
 const (
 	saveEvery = 2 * time.Second
 	saveShare = 20
 )
 
-// maxBook bounds a checkpoint that is read, chosen by us: of maxSets sets it has a thousandth of that, and
-// of dependencies between channels there are some ten million in the widest trees tried.
+// maxBook bounds a checkpoint that is read, chosen by us: of maxSets sets it has a thousandth of
+// that, and of dependencies between channels there are some ten million in the widest trees tried.
 const maxBook = 512 << 20
 
 // openBook locks the checkpoint and reads what an earlier run has done.
@@ -167,8 +167,8 @@ func (b *book) done(n uint64, r *Result) error {
 	return b.save()
 }
 
-// destinations is what earlier runs have found of all sets at once, where so many destinations are explored
-// for others, and one in every states is compared; nil: nothing.
+// destinations is what earlier runs have found of all sets at once, where so many destinations are
+// explored for others, and one in every states is compared; nil: nothing.
 func (b *book) destinations(m *model, every, count int) (*ended, error) {
 	if b == nil {
 		return nil, nil
@@ -187,11 +187,12 @@ func (b *book) destinations(m *model, every, count int) (*ended, error) {
 	return &old.Sum, nil
 }
 
-// untrue reports whether an earlier run has found that the firmware is not cyclic, though it says so.
+// untrue reports whether an earlier run has found that the firmware is not cyclic, though it says
+// so.
 func (b *book) untrue() bool { return b != nil && b.page.Lazy != nil && b.page.Lazy.Every == 1 }
 
-// hasDestination reports whether an earlier run has explored a destination. It may be called by all workers
-// at once.
+// hasDestination reports whether an earlier run has explored a destination. It may be called by all
+// workers at once.
 func (b *book) hasDestination(i int) bool { return b != nil && b.known[i/64]>>(i%64)&1 == 1 }
 
 // ended notes a destination, and saves now and then the sum of all.

@@ -72,32 +72,33 @@ type Config struct {
 	FixedChoice bool
 	// Subfunction, if given, is checked by Duato's condition; see [Subfunction].
 	Subfunction Subfunction
-	// NoSymmetry explores every set, or every destination where all sets are explored at once, even when
-	// the firmware says it is the same to it as one that was explored. The claim is checked at every
-	// decision, in large trees at a sample; where it is wrong, all are explored too, and
+	// NoSymmetry explores every set, or every destination where all sets are explored at once, even
+	// when the firmware says it is the same to it as one that was explored. The claim is checked at
+	// every decision, in large trees at a sample; where it is wrong, all are explored too, and
 	// [Result].Asymmetry says why.
 	NoSymmetry bool
 	// Exhaustive explores the sets one by one, also where all can be explored at once.
 	Exhaustive bool
 	Workers    int // goroutines; 0 is one per core
-	// Engine explores the sets one by one, or, where there are too many for that, the destinations with all
-	// sets at once; nil: goroutines of this process.
+	// Engine explores the sets one by one, or, where there are too many for that, the destinations
+	// with all sets at once; nil: goroutines of this process.
 	Engine work.Engine
-	// Memory is about how many bytes the process may take; 0: what is kept is bounded by our choice, a gigabyte
-	// for each worker at most and far less as a rule. Where all sets are explored at once and a destination
-	// needs more than its worker's share, it is explored alone, and if that is too little, pair by pair. A
-	// pair that needs more is an error that says so.
+	// Memory is about how many bytes the process may take; 0: what is kept is bounded by our choice, a
+	// gigabyte for each worker at most and far less as a rule. Where all sets are explored at once and
+	// a destination needs more than its worker's share, it is explored alone, and if that is too
+	// little, pair by pair. A pair that needs more is an error that says so.
 	Memory int64
 	// Progress, if given, is told how many of the sets are done. It is called from one goroutine at
 	// a time.
 	Progress func(done, total uint64)
-	// Destinations, if given, is told the same of destinations, or pairs, while all sets are explored at once.
+	// Destinations, if given, is told the same of destinations, or pairs, while all sets are explored
+	// at once.
 	Destinations func(done, total uint64)
 	// StopAtFirst ends at the first set with a fault found, as soon as smaller sets are done.
 	StopAtFirst bool
 	// Checkpoint names a file in which the sets that are done, or the destinations, are kept every few
-	// seconds, and from which a run that was interrupted goes on. One run at a time can have it. What it holds was found by the
-	// firmware's code as it was then: remove it when that has changed.
+	// seconds, and from which a run that was interrupted goes on. One run at a time can have it. What
+	// it holds was found by the firmware's code as it was then: remove it when that has changed.
 	Checkpoint string
 	// Compare also asks of every set whether all pairs are connected by up/down tables made anew
 	// and physically. Several goroutines call it at once.

@@ -20,10 +20,10 @@
 // field and set of dead ports that comes up; answers are kept, so that a million fault sets cost
 // little more than the walks.
 //
-// Where all sets of up to so many faults are asked for and the firmware looks at the destination and at
-// which links are up alone, or at registers that are vectors as well, all sets are explored at once: a walk
-// decides a link when the firmware asks for it, see lazyWalk and docs/explanation/all-sets.md. What is below
-// is of sets that are explored one by one.
+// Where all sets of up to so many faults are asked for and the firmware looks at the destination
+// and at which links are up alone, or at registers that are vectors as well, all sets are explored
+// at once: a walk decides a link when the firmware asks for it, see lazyWalk and
+// docs/explanation/all-sets.md. What is below is of sets that are explored one by one.
 //
 // What goes wrong is shown by a [Counterexample], which [Counterexample.Scenario] turns into a
 // scenario that replays it in a fabric.
@@ -67,22 +67,22 @@
 // # Mixtures
 //
 // With [Config.Mixed] each switch runs one of two firmwares, and a NIC does as that of its switch
-// says. What is found is what exploring every subset of the switches by itself would find: a pair is
-// unconnected, and a set can deadlock or has a cycle, if that is so for some subset. MaxHops is of the
-// pairs that every subset delivers; with registers that others write to it is a bound. Extended says
-// more only of all subsets together: Connected, Rings, Escape.
+// says. What is found is what exploring every subset of the switches by itself would find: a pair
+// is unconnected, and a set can deadlock or has a cycle, if that is so for some subset. MaxHops is
+// of the pairs that every subset delivers; with registers that others write to it is a bound.
+// Extended says more only of all subsets together: Connected, Rings, Escape.
 //
 // A packet settles what a switch runs when it meets the switch and the two firmwares do not do the
 // same with it, and forgets that once it cannot meet the switch again. So 2 to the n subsets cost
 // little more than one, and what a packet comes to by itself is exact.
 //
-// What packets wait for is first collected over all of them. A cycle in that graph may need a switch
-// to run both. So a switch on the cycle is settled for all packets, one way and the other, and the
-// set explored again with each; then the next one, until the cycle is gone or no switch is left at
-// which it matters what it runs. Then it is the cycle of a subset. The same goes for what packets
-// write to the registers of switches for others to find. The counterexample names the switches that
-// run the second firmware, no more than it needs of them for a deadlock. Channel numbers are those of
-// one firmware, and not checked.
+// What packets wait for is first collected over all of them. A cycle in that graph may need a
+// switch to run both. So a switch on the cycle is settled for all packets, one way and the other,
+// and the set explored again with each; then the next one, until the cycle is gone or no switch is
+// left at which it matters what it runs. Then it is the cycle of a subset. The same goes for what
+// packets write to the registers of switches for others to find. The counterexample names the
+// switches that run the second firmware, no more than it needs of them for a deadlock. Channel
+// numbers are those of one firmware, and not checked.
 //
 // What a switch runs does not change while packets travel. Not covered are a packet that meets a
 // switch before and after it gets the other firmware, packets that wait in a circle although each
@@ -102,10 +102,10 @@
 // Of switches: a blocked packet waits for all its candidates and is routed anew when a port changes
 // state, unless [Config.FixedChoice] is set. A queue that is not stuck drains at last, so that the
 // buffers' sizes and the order in which VCs and inputs have their turn matter to no finding. An
-// output queue holds as many packets as any candidate wants places ([switching.Firmware].LeastRoom sees to
-// that), and no packet is requeued into or within a bubble ring (its CheckRequeue says so). Any
-// candidate whose port is up may be taken, whatever its class. Hops beyond [weft.MaxHops] are not
-// cut off.
+// output queue holds as many packets as any candidate wants places ([switching.Firmware].LeastRoom
+// sees to that), and no packet is requeued into or within a bubble ring (its CheckRequeue says so).
+// Any candidate whose port is up may be taken, whatever its class. Hops beyond [weft.MaxHops] are
+// not cut off.
 //
 // Of registers: they outlast a packet's life. Timers that zero them sooner are not explored, and a
 // value that is zeroed in time may be found all the same. Any number of packets of other flows may

@@ -72,8 +72,8 @@ type tally struct {
 	duato       verdict
 }
 
-// deadlocks reports whether packets can wait for one another for ever; with a fixed choice, each for
-// the output that it has chosen.
+// deadlocks reports whether packets can wait for one another for ever; with a fixed choice, each
+// for the output that it has chosen.
 func (t *tally) deadlocks(fixed bool) bool {
 	return t.cyclic && (t.stuck > 0 || fixed && (t.escape || !t.extended))
 }

@@ -17,8 +17,8 @@ const (
 	Enumeration = "enumeration" // one by one
 )
 
-// maxCounted bounds the sets that are explored one by one to count those in which something is wrong,
-// after all at once have been; chosen by us: some seconds.
+// maxCounted bounds the sets that are explored one by one to count those in which something is
+// wrong, after all at once have been; chosen by us: some seconds.
 const maxCounted = 100_000
 
 // lazyFind is what exploring all sets at once has found.
@@ -67,8 +67,8 @@ func (r *run) registers() bool {
 	return slices.ContainsFunc(r.model.runs[0].declared, func(n int) bool { return n > 0 })
 }
 
-// lazy explores all sets at once. ok is false if they have to be explored one by one, for the reason
-// that is returned.
+// lazy explores all sets at once. ok is false if they have to be explored one by one, for the
+// reason that is returned.
 func (r *run) lazy(ctx context.Context) (res *Result, why string, err error) {
 	if why = r.canBeLazy(); why != "" {
 		return nil, why, nil

@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// alike finds among the classes that packets start in those from which everything is the same but for
-// the names of classes and links, so that exploring one of them is enough: the leaf switches of a
-// tree, and then its subtrees, for most firmwares. It sets w.same: per start the one to explore.
+// alike finds among the classes that packets start in those from which everything is the same but
+// for the names of classes and links, so that exploring one of them is enough: the leaf switches of
+// a tree, and then its subtrees, for most firmwares. It sets w.same: per start the one to explore.
 //
-// What two of them can both come to stays as it is, class by class, and so do the links that are asked
-// about there. The rest of each is written down with numbers for classes and links, in the order in
-// which they occur. Where that gives the same text, the numbers are a renaming of one to the other.
+// What two of them can both come to stays as it is, class by class, and so do the links that are
+// asked about there. The rest of each is written down with numbers for classes and links, in the
+// order in which they occur. Where that gives the same text, the numbers are a renaming of one to
+// the other.
 func (w *lazyWalk) alike(starts []int32) {
 	w.same = map[int32]int32{}
 	for _, s := range starts {

@@ -278,8 +278,8 @@ func (a *asker) route(f int, st *state, dead, up switching.PortSet, strict bool,
 	return d
 }
 
-// offersAll reports whether the candidates are at the ports that the firmware asked to offer, at all
-// of them and at no others, and it asked of none of these otherwise.
+// offersAll reports whether the candidates are at the ports that the firmware asked to offer, at
+// all of them and at no others, and it asked of none of these otherwise.
 func (v *unknownView) offersAll(candidates []switching.Candidate) bool {
 	var at, offered switching.PortSet
 	for i := range candidates {
@@ -337,7 +337,8 @@ func (a *asker) add(f int, st *state, candidates []switching.Candidate, dead, up
 	return some
 }
 
-// bad reports whether a decision loses the packet: by a discard, to what is no output, or to another NIC.
+// bad reports whether a decision loses the packet: by a discard, to what is no output, or to
+// another NIC.
 func (a *asker) bad(f int, st *state, candidates []switching.Candidate) bool {
 	v := &a.views[st.sw]
 	for i := range candidates {

@@ -17,8 +17,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// interruptedAndOn runs until so many destinations have ended, again and again, and returns what the last
-// run has found and how many runs there were.
+// interruptedAndOn runs until so many destinations have ended, again and again, and returns what
+// the last run has found and how many runs there were.
 func interruptedAndOn(t *testing.T, c Config, atATime uint64) (r *Result, runs int) {
 	t.Helper()
 	for {
@@ -128,8 +128,8 @@ func (e *counting) Run(ctx context.Context, j *work.Job) error {
 	return e.Local.Run(ctx, j)
 }
 
-// Other machines explore destinations where there are too many sets for anything else: who computes for
-// others could not know what comes next.
+// Other machines explore destinations where there are too many sets for anything else: who computes
+// for others could not know what comes next.
 func TestAnEngineExploresDestinationsWhereThereAreTooManySets(t *testing.T) {
 	for most, want := range map[int][]string{2: nil, 7: {"64 destinations"}} {
 		e := &counting{Local: work.Local{Workers: 2}}

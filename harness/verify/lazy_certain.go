@@ -2,12 +2,14 @@ package verify
 
 import "slices"
 
-// settle takes from outcomes what their classes are certain of: what every packet that comes there has found so
-// on its way. What contradicts that cannot be, and what is that is not asked. Either way it would be the same,
-// but for what packets seem to be able to ask about later, see askable: they remember less.
+// settle takes from outcomes what their classes are certain of: what every packet that comes there
+// has found so on its way. What contradicts that cannot be, and what is that is not asked. Either
+// way it would be the same, but for what packets seem to be able to ask about later, see askable:
+// they remember less.
 //
-// It is for faults that are there before packets are, for what has been found up stays so. Where it is
-// open what the cause of a dead port is, answers say something of other ports too, and all are asked.
+// It is for faults that are there before packets are, for what has been found up stays so. Where it
+// is open what the cause of a dead port is, answers say something of other ports too, and all are
+// asked.
 func (w *lazyWalk) settle(certain []*certainty) {
 	for c := range w.classes {
 		if certain[c] == nil {

@@ -15,8 +15,8 @@ type PairClass struct {
 	Verdict string `json:"verdict"` // Holds, Unconnected or Livelock
 	From    string `json:"from"`    // one of the pairs
 	To      string `json:"to"`
-	// Faults are the fewest with which the pair is not connected, Livelock the fewest with which it also has
-	// a livelock.
+	// Faults are the fewest with which the pair is not connected, Livelock the fewest with which it
+	// also has a livelock.
 	Faults   int `json:"faults,omitempty"`
 	Livelock int `json:"livelock_faults,omitempty"`
 	MaxHops  int `json:"max_hops"`
@@ -143,7 +143,8 @@ func (w *lazyWalk) pairClasses(
 	return list, more, nil
 }
 
-// likes are, for the classes that packets start in, those from which all is the same but for the names.
+// likes are, for the classes that packets start in, those from which all is the same but for the
+// names.
 func (w *lazyWalk) likes(f int) map[int32]int32 {
 	one := map[int32]int32{}
 	var starts []int32
@@ -191,8 +192,8 @@ func (w *lazyWalk) smallest(roots []int32) []Element {
 	return w.deadAlong(path)
 }
 
-// pairShares counts the sets of each size that connect a pair whose packets start in some nodes, where so
-// many faults or more disconnect it.
+// pairShares counts the sets of each size that connect a pair whose packets start in some nodes,
+// where so many faults or more disconnect it.
 func (w *lazyWalk) pairShares(r *run, roots []int32, fewest int, choices bool) (list []PairShare) {
 	elements := len(r.Sets.elements)
 	if w.fold != nil || w.groups != nil {
@@ -224,8 +225,8 @@ const (
 	maxPairPatterns = 1 << 12
 )
 
-// overlapping counts the sets in which packets that start in some nodes can fail, where several ways to fail
-// are open to one set. nil: there are too many ways.
+// overlapping counts the sets in which packets that start in some nodes can fail, where several
+// ways to fail are open to one set. nil: there are too many ways.
 func (w *lazyWalk) overlapping(r *run, roots []int32) []*big.Int {
 	p := &patterns{
 		r: r, w: w, seen: map[string]bool{}, trod: map[string]bool{}, path: map[int32]bool{},

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// eachPairs is, for each pair by the names of its NICs, how many sets of each size connect it, by exploring
-// each set.
+// eachPairs is, for each pair by the names of its NICs, how many sets of each size connect it, by
+// exploring each set.
 func (r *run) eachPairs(t *testing.T) map[[2]string][]int64 {
 	t.Helper()
 	x := newExplorer(r.model, nil)
@@ -42,8 +42,8 @@ func (r *run) eachPairs(t *testing.T) map[[2]string][]int64 {
 	return list
 }
 
-// Every class has as many pairs as exploring each set finds that connect as many sets, and what it names as
-// dead disconnects the pair that it names.
+// Every class has as many pairs as exploring each set finds that connect as many sets, and what it
+// names as dead disconnects the pair that it names.
 func TestClassesOfPairsAreThoseOfExploringEachSet(t *testing.T) {
 	testenv.Unraced(t)
 	for _, c := range []manySets{

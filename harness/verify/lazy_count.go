@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Bounds of counting the sets in which something fails, chosen by us: seconds, and a gigabyte at most.
+// Bounds of counting the sets in which something fails, chosen by us: seconds, and a gigabyte at
+// most.
 const (
 	maxPatterns  = 1 << 20
 	maxTrod      = 1 << 21 // nodes that one destination's failing packets come to, by what is known
@@ -41,8 +42,8 @@ type patterns struct {
 	all                    *atomic.Int64 // patterns of all workers
 }
 
-// shares counts, for each size, the sets in which all pairs are connected, where all sets were explored
-// at once and some fail.
+// shares counts, for each size, the sets in which all pairs are connected, where all sets were
+// explored at once and some fail.
 func (r *run) shares(ctx context.Context, res *Result) error {
 	list, ok, err := r.failing(ctx)
 	if err != nil || ctx.Err() != nil {
@@ -129,7 +130,8 @@ func (p *patterns) flow(f int) {
 	}
 }
 
-// follow follows packets in a node that know so much and have met so many faults, where they can fail.
+// follow follows packets in a node that know so much and have met so many faults, where they can
+// fail.
 func (p *patterns) follow(id int32, known []fact, cost int32) {
 	w := p.w
 	n := &w.nodes[id]
@@ -170,8 +172,8 @@ func (p *patterns) follow(id int32, known []fact, cost int32) {
 	delete(p.path, id)
 }
 
-// add adds what is known of a packet that fails: once for every way to have a dead switch or its links
-// for the cause.
+// add adds what is known of a packet that fails: once for every way to have a dead switch or its
+// links for the cause.
 func (p *patterns) add(known []fact) {
 	o, sets := p.w.faults, &p.r.Sets
 	plain, marks := o.split(known)

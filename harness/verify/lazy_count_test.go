@@ -26,8 +26,8 @@ func (r *run) connected(t *testing.T) []uint64 {
 	return list
 }
 
-// The sets in which something fails are counted as exploring each counts them, and random sets say what
-// the count says.
+// The sets in which something fails are counted as exploring each counts them, and random sets say
+// what the count says.
 func TestSetsThatFailAreCountedAsOneByOne(t *testing.T) {
 	for _, c := range []manySets{
 		{on: "kary-ntree:2,2", kind: Links, most: 4},

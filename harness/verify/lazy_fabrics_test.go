@@ -17,8 +17,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// What exploring all sets at once says of every pair is what exploring each says: in every fabric, for every
-// routing that runs there and looks at no registers.
+// What exploring all sets at once says of every pair is what exploring each says: in every fabric,
+// for every routing that runs there and looks at no registers.
 func TestAllSetsAtOnceOnEveryFabricAreAsOneByOne(t *testing.T) {
 	for _, c := range []struct {
 		on   string
@@ -99,8 +99,8 @@ func lacking(t *testing.T, g *topology.Graph, gone []string) *topology.Graph {
 	return less
 }
 
-// A firmware that does not say that the destination alone matters is explored pair by pair, and one that
-// looks at more of a packet than where it comes from, set by set.
+// A firmware that does not say that the destination alone matters is explored pair by pair, and one
+// that looks at more of a packet than where it comes from, set by set.
 func TestSourcesThatMatterAreExploredByThemselves(t *testing.T) {
 	odd := firmware.DeterministicLink()
 	route := odd.Route

@@ -7,9 +7,10 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// mortals says what can be dead while all sets are explored at once, and what an answer of a port says
-// about it. Facts are about items: links, then switches, then suspicions. A link that leads to a switch
-// which can be dead has a suspicion at that end: it is found dead, and the switch may be the cause.
+// mortals says what can be dead while all sets are explored at once, and what an answer of a port
+// says about it. Facts are about items: links, then switches, then suspicions. A link that leads to
+// a switch which can be dead has a suspicion at that end: it is found dead, and the switch may be
+// the cause.
 type mortals struct {
 	kind     Kind
 	when     When
@@ -136,8 +137,8 @@ func (o *mortals) causes(m *model, sw int32, dead switching.PortSet) (n int) {
 	return n
 }
 
-// says calls do with the facts that a switch has with some ports dead and some up: once for every set of
-// causes, where these are not left open. The facts are sorted.
+// says calls do with the facts that a switch has with some ports dead and some up: once for every
+// set of causes, where these are not left open. The facts are sorted.
 func (o *mortals) says(m *model, st *state, dead, up switching.PortSet, do func(facts []fact)) {
 	var facts []fact
 	if o.when != Flapping {
@@ -158,8 +159,8 @@ func (o *mortals) says(m *model, st *state, dead, up switching.PortSet, do func(
 	}
 }
 
-// blame adds a cause for every dead port, in all ways that there are. own is the item of the switch itself
-// where its ports are dead because they come up one by one, -1: they are not.
+// blame adds a cause for every dead port, in all ways that there are. own is the item of the switch
+// itself where its ports are dead because they come up one by one, -1: they are not.
 func (o *mortals) blame(m *model, st *state, dead switching.PortSet, facts []fact, own int32, do func(facts []fact)) {
 	var doubtful [][2]int32 // the link, and the switch
 	if own >= 0 {
@@ -202,8 +203,8 @@ func (o *mortals) blame(m *model, st *state, dead switching.PortSet, facts []fac
 	}
 }
 
-// agree reports whether no item is both up and dead in a list that is sorted: parallel links lead to
-// the same switch.
+// agree reports whether no item is both up and dead in a list that is sorted: parallel links lead
+// to the same switch.
 func (o *mortals) agree(facts []fact) bool {
 	for i := 1; i < len(facts); i++ {
 		if facts[i]>>1 == facts[i-1]>>1 {
@@ -213,11 +214,11 @@ func (o *mortals) agree(facts []fact) bool {
 	return true
 }
 
-// learn sets merged to what is known and what an outcome adds, and counts the faults that this takes
-// more. ok is false where the two contradict each other.
+// learn sets merged to what is known and what an outcome adds, and counts the faults that this
+// takes more. ok is false where the two contradict each other.
 //
-// The cause of a dead port stays open while nothing is asked about the switch: then all ports that lead
-// there are dead for one fault. Once that switch is found alive, it is the links.
+// The cause of a dead port stays open while nothing is asked about the switch: then all ports that
+// lead there are dead for one fault. Once that switch is found alive, it is the links.
 func (o *mortals) learn(merged, known []fact, out *outcome) (_ []fact, more int32, ok bool) {
 	switches, marks := fact(o.links)<<1, fact(o.links+o.switches)<<1
 	merged = merged[:0]
@@ -300,8 +301,8 @@ func (o *mortals) spared(marks []fact) (n int32) {
 	return n
 }
 
-// touch adds to what may be asked about the switches at the links that some facts are about, and the
-// suspicions of these: any answer about a switch says something of all links that lead to it.
+// touch adds to what may be asked about the switches at the links that some facts are about, and
+// the suspicions of these: any answer about a switch says something of all links that lead to it.
 func (o *mortals) touch(asked []uint64, facts []fact) {
 	for _, is := range facts {
 		link := int32(is >> 1)
@@ -318,8 +319,8 @@ func (o *mortals) touch(asked []uint64, facts []fact) {
 	}
 }
 
-// dead is what is dead where a packet goes by an edge at the least cost, and then round a cycle if it
-// has a livelock.
+// dead is what is dead where a packet goes by an edge at the least cost, and then round a cycle if
+// it has a livelock.
 func (w *lazyWalk) dead(edge int32, loops bool) (list []Element) {
 	var path []int32
 	for at := edge; at >= 0; at = w.nodes[w.edges[at].node].from {
@@ -409,8 +410,8 @@ func (o *mortals) split(facts []fact) (plain, marks []fact) {
 	return facts[:i], facts[i:]
 }
 
-// joins writes, for an outcome that is described, which switches the links are at that have got a number
-// by it, those from one number on, and which switch is under suspicion for which link.
+// joins writes, for an outcome that is described, which switches the links are at that have got a
+// number by it, those from one number on, and which switch is under suspicion for which link.
 func (w *lazyWalk) joins(plain, marks []fact, numbers *numbers, from int32, write func(n int32)) {
 	o := w.faults
 	number := func(item int32) int32 {

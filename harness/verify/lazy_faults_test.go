@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Switches as well as links, whenever the faults come: what exploring all sets at once says of every pair
-// is what exploring each says.
+// Switches as well as links, whenever the faults come: what exploring all sets at once says of
+// every pair is what exploring each says.
 func TestAllSetsAtOnceOfEveryKindAreAsOneByOne(t *testing.T) {
 	for _, c := range []manySets{
 		{on: "kary-ntree:2,2", kind: Any, most: 4},

@@ -10,14 +10,14 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// fold takes packets of a tree for others that differ by how ports are numbered alone, for firmware that
-// says [switching.Firmware.Symmetric]. In a switch <w,l> the digits below l say which subtree it is in,
-// those from l on which copy of the subtree's root; every digit may be renumbered in each of the two
-// meanings alone, the same for all switches. One destination stands for all, and of the packets to it one
-// for all that a renumbering which keeps the destination takes to it.
+// fold takes packets of a tree for others that differ by how ports are numbered alone, for firmware
+// that says [switching.Firmware.Symmetric]. In a switch <w,l> the digits below l say which subtree
+// it is in, those from l on which copy of the subtree's root; every digit may be renumbered in each
+// of the two meanings alone, the same for all switches. One destination stands for all, and of the
+// packets to it one for all that a renumbering which keeps the destination takes to it.
 //
-// A renumbering is one number for each slot: what the value becomes. The values of digit i as subtree have
-// the slots from sub[i] on, those as copy the slots from copies[i] on.
+// A renumbering is one number for each slot: what the value becomes. The values of digit i as
+// subtree have the slots from sub[i] on, those as copy the slots from copies[i] on.
 type fold struct {
 	m           *model
 	tiers       int
@@ -147,8 +147,8 @@ func (q *fold) whole() bool {
 	return true
 }
 
-// count is how many things there are whose digits below one are subtrees and whose digits from another on
-// are copies.
+// count is how many things there are whose digits below one are subtrees and whose digits from
+// another on are copies.
 func (q *fold) count(copies, subtrees int) int {
 	n := 1
 	for i := range subtrees {
@@ -229,8 +229,8 @@ func (q *fold) port(p []uint8, sw int32, port weft.PortID) weft.PortID {
 	return t.Up(int(p[from+value]))
 }
 
-// lower is the tier of the lower end of the link of a port, 0 if a NIC is there: a port field is one of the down
-// ports of that switch.
+// lower is the tier of the lower end of the link of a port, 0 if a NIC is there: a port field is
+// one of the down ports of that switch.
 func (q *fold) lower(sw int32, port weft.PortID) int {
 	tier := int(q.m.g.Switches[sw].Tier)
 	switch {
@@ -242,9 +242,9 @@ func (q *fold) lower(sw int32, port weft.PortID) int {
 	return tier
 }
 
-// owner is the tier of the switches of whose up ports the vector in a packet's header is, on a link whose lower end
-// is in a tier: that one or, where the port field says by which down port of the lower end the packet came, the
-// next one.
+// owner is the tier of the switches of whose up ports the vector in a packet's header is, on a link
+// whose lower end is in a tier: that one or, where the port field says by which down port of the
+// lower end the packet came, the next one.
 func owner(f weft.Fields, lower int) int {
 	if f.PortField >= 0 {
 		return lower + 1
@@ -252,8 +252,8 @@ func owner(f weft.Fields, lower int) int {
 	return lower
 }
 
-// vector is where the values begin that bits of the vector in a packet's header stand for, on a link whose lower end
-// is in a tier. -1: there is no such tier.
+// vector is where the values begin that bits of the vector in a packet's header stand for, on a
+// link whose lower end is in a tier. -1: there is no such tier.
 func (q *fold) vector(f weft.Fields, lower int) int32 {
 	if owner(f, lower) >= q.tiers {
 		return -1
@@ -261,8 +261,8 @@ func (q *fold) vector(f weft.Fields, lower int) int32 {
 	return q.copies[owner(f, lower)-1]
 }
 
-// fields is what becomes of the fields of a packet on a link whose lower end is in a tier. ok is false
-// where it is not known.
+// fields is what becomes of the fields of a packet on a link whose lower end is in a tier. ok is
+// false where it is not known.
 func (q *fold) fields(p []uint8, f weft.Fields, lower int) (_ weft.Fields, ok bool) {
 	if lower == 0 {
 		return f, f.Misroute == 0 && f.PortField < 0
@@ -319,11 +319,11 @@ func (q *fold) labels(st *state, f weft.Fields) {
 	}
 }
 
-// order is the renumbering that takes a state whose labels are set, and facts, to those which stand for
-// them: values in the order of their labels, and then of what the facts say of them. Where that leaves several
-// alike, one of these is told apart, and then what is said of the others says which are. Two that are the same
-// but for the numbering may come to differ where the facts say the same of values that are not alike; they are
-// then explored apart.
+// order is the renumbering that takes a state whose labels are set, and facts, to those which stand
+// for them: values in the order of their labels, and then of what the facts say of them. Where that
+// leaves several alike, one of these is told apart, and then what is said of the others says which
+// are. Two that are the same but for the numbering may come to differ where the facts say the same
+// of values that are not alike; they are then explored apart.
 func (q *fold) order(facts []fact) []uint8 {
 	for slot, is := range q.label {
 		q.colour[slot] = uint64(is)
@@ -353,7 +353,8 @@ func (q *fold) order(facts []fact) []uint8 {
 	return p
 }
 
-// refine tells values apart by what facts say of them, and of the other values that are in the same facts.
+// refine tells values apart by what facts say of them, and of the other values that are in the same
+// facts.
 func (q *fold) refine(facts []fact, rounds int) {
 	for range min(len(facts), rounds) {
 		clear(q.more)
@@ -375,8 +376,9 @@ func (q *fold) refine(facts []fact, rounds int) {
 	}
 }
 
-// alike is the first value of the first of several that facts are about and that are not told apart, -1: there
-// are none. The first is that with the least colour, which does not depend on how they are numbered.
+// alike is the first value of the first of several that facts are about and that are not told
+// apart, -1: there are none. The first is that with the least colour, which does not depend on how
+// they are numbered.
 func (q *fold) alike(facts []fact) (first int) {
 	first = -1
 	for begins, size := range q.sizes {
@@ -412,12 +414,12 @@ func (q *fold) shuffled() []uint8 {
 	return p
 }
 
-// imagesPerQuestion is how many renumberings of a question a firmware is asked, drawn at random, chosen by
-// us: some million calls.
+// imagesPerQuestion is how many renumberings of a question a firmware is asked, drawn at random,
+// chosen by us: some million calls.
 const imagesPerQuestion = 64
 
-// believed reports whether the firmware, asked what a guess has asked with everything renumbered, answers
-// the same, renumbered.
+// believed reports whether the firmware, asked what a guess has asked with everything renumbered,
+// answers the same, renumbered.
 func (a *asker) believed(q *fold, f int, st *state, s *guess) bool {
 	vector := slices.ContainsFunc(a.leaves, func(l leaf) bool { return l.vector })
 	dst := q.m.flows[f].dst

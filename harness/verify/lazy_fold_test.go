@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Where packets are taken for others by renumbering, what is found of every pair is what exploring each set
-// finds, also far beyond k-1, and for mutants.
+// Where packets are taken for others by renumbering, what is found of every pair is what exploring
+// each set finds, also far beyond k-1, and for mutants.
 func TestFoldedSetsAreAsOneByOne(t *testing.T) {
 	symmetric := slices.DeleteFunc(covered(), func(fw switching.Firmware) bool { return !fw.Symmetric })
 	for _, c := range []manySets{
@@ -43,8 +43,8 @@ func TestFoldedSetsAreAsOneByOne(t *testing.T) {
 	}
 }
 
-// A firmware that says that port numbers do not matter, and sends by the first port of those it has, is
-// found out, and its states are not folded.
+// A firmware that says that port numbers do not matter, and sends by the first port of those it
+// has, is found out, and its states are not folded.
 func TestStatesOfFirmwareThatMindsPortNumbersAreNotFolded(t *testing.T) {
 	testenv.Unraced(t)
 	for _, fw := range covered() {
@@ -60,7 +60,8 @@ func TestStatesOfFirmwareThatMindsPortNumbersAreNotFolded(t *testing.T) {
 	}
 }
 
-// A vector in a header that is of the switch two tiers below the fault is renumbered with that one's ports.
+// A vector in a header that is of the switch two tiers below the fault is renumbered with that
+// one's ports.
 func TestAdaptiveSwitchHeaderHoldsInWideTrees(t *testing.T) {
 	testenv.Unraced(t)
 	r, err := Run(t.Context(), Config{

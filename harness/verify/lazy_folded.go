@@ -10,16 +10,17 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// errUnfit is that a firmware which says that it is symmetric is not, or keeps in headers what nobody knows
-// how to renumber.
+// errUnfit is that a firmware which says that it is symmetric is not, or keeps in headers what
+// nobody knows how to renumber.
 var errUnfit = errors.New("the firmware says that port numbers do not matter, which is not so")
 
-// manyToFold is from how many walks on, of a pair in a set, states are folded, chosen by us: some seconds of
-// exploring each set, or minutes where packets write registers. That says more where the dependencies have cycles: in
-// how many sets they have.
+// manyToFold is from how many walks on, of a pair in a set, states are folded, chosen by us: some
+// seconds of exploring each set, or minutes where packets write registers. That says more where the
+// dependencies have cycles: in how many sets they have.
 const manyToFold = 10_000_000
 
-// folds is the fold of the tree, nil: the firmware minds how ports are numbered, or it is not wanted.
+// folds is the fold of the tree, nil: the firmware minds how ports are numbered, or it is not
+// wanted.
 func (r *run) folds() *fold {
 	m := r.model
 	nics := float64(len(m.g.NICs))
@@ -128,8 +129,8 @@ func (w *lazyWalk) foldStarts(fs *flowSpace) {
 	}
 }
 
-// askableFolded finds the sorts of items that a packet may ask about in a state or later. What a state can
-// ask is the same for all renumberings that keep the state, so that sorts say it exactly.
+// askableFolded finds the sorts of items that a packet may ask about in a state or later. What a
+// state can ask is the same for all renumberings that keep the state, so that sorts say it exactly.
 func (w *lazyWalk) askableFolded(fs *flowSpace) {
 	q := w.fold
 	w.sorts = make([]map[itemSort]bool, len(w.classes))
@@ -196,8 +197,8 @@ type pull struct {
 	relation [][][2]uint8
 }
 
-// relation lists, for the values of each digit in each meaning, which labels those have here that have some
-// label there, where p takes here to there.
+// relation lists, for the values of each digit in each meaning, which labels those have here that
+// have some label there, where p takes here to there.
 func (q *fold) relation(here, there, p []uint8) (list [][][2]uint8) {
 	for _, begins := range slices.Concat(q.sub, q.copies) {
 		var pairs [][2]uint8
@@ -224,8 +225,8 @@ func (w *lazyWalk) relevantFolded(known []fact, to int32) (left []fact) {
 	return left
 }
 
-// orderFolded is the renumbering, which keeps the state of a class, that takes what is known there to what
-// stands for it.
+// orderFolded is the renumbering, which keeps the state of a class, that takes what is known there
+// to what stands for it.
 func (w *lazyWalk) orderFolded(known []fact, to int32) []uint8 {
 	st := &w.flows[w.last].states[to]
 	w.fold.labels(st, w.fields.of(st.fields))

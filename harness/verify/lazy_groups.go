@@ -50,8 +50,8 @@ func (s *Sets) groupedAt(i uint64) (set []Element) {
 	return set
 }
 
-// groups is how many links of each switch group a packet has found dead, as facts that come after all others.
-// They are forgotten when no link of the group can be asked about any more.
+// groups is how many links of each switch group a packet has found dead, as facts that come after
+// all others. They are forgotten when no link of the group can be asked about any more.
 type groups struct {
 	most int32   // dead links of a group
 	of   []int32 // per link; -1: none
@@ -79,7 +79,8 @@ func (g *groups) items(group int32) (from, to int32) {
 	return g.base + group*g.most, g.base + (group+1)*g.most
 }
 
-// charge notes the links that are newly known to be dead by some facts. ok is false where a group has too many.
+// charge notes the links that are newly known to be dead by some facts. ok is false where a group
+// has too many.
 func (g *groups) charge(merged, known, facts []fact) (_ []fact, ok bool) {
 	for _, is := range facts {
 		if !is.dead() || slices.Contains(known, is) {
@@ -100,7 +101,8 @@ func (g *groups) charge(merged, known, facts []fact) (_ []fact, ok bool) {
 	return merged, true
 }
 
-// touch adds to what may be asked about how many links are dead of the groups that some facts are about.
+// touch adds to what may be asked about how many links are dead of the groups that some facts are
+// about.
 func (g *groups) touch(asked []uint64, facts []fact) {
 	for _, is := range facts {
 		from, to := g.items(g.of[is>>1])

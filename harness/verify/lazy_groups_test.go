@@ -13,7 +13,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// With so many dead links in each switch group, what is found of every pair is what exploring each set finds.
+// With so many dead links in each switch group, what is found of every pair is what exploring each
+// set finds.
 func TestFaultsPerGroupAtOnceAreAsOneByOne(t *testing.T) {
 	for _, c := range []struct {
 		on    string

@@ -9,9 +9,9 @@ import (
 )
 
 // guesses are the ways in which the firmware was asked in states that look alike, by what they look
-// like. A switch has many ports and most are much alike: what was asked at one state is asked at the
-// next one, call by call, and only where an answer differs the state is explored anew. So a guess is
-// checked before it is believed, and costs one call for each outcome.
+// like. A switch has many ports and most are much alike: what was asked at one state is asked at
+// the next one, call by call, and only where an answer differs the state is explored anew. So a
+// guess is checked before it is believed, and costs one call for each outcome.
 type guesses struct {
 	of    map[likeness]*guess
 	now   *guess           // is being written; nil: none
@@ -70,7 +70,8 @@ func (a *asker) likeness(f int, st *state) (l likeness, ok bool) {
 	return l, true
 }
 
-// tree sets a.leaves to those of a state, and a.looked to how it was asked; nil: that was not noted.
+// tree sets a.leaves to those of a state, and a.looked to how it was asked; nil: that was not
+// noted.
 func (a *asker) tree(f int, st *state) error {
 	like, ok := a.likeness(f, st)
 	if s := a.guesses.of[like]; ok && a.replay(f, st, s) {
@@ -134,9 +135,9 @@ func (s *guesses) note(v *unknownView, dead, up switching.PortSet, strict bool, 
 	}
 }
 
-// replay asks a state what a guess has asked, with other sources and packets, and sets a.leaves to those
-// of the guess if all answers are the same. What would be asked next follows from the answers, so that
-// nothing is missed.
+// replay asks a state what a guess has asked, with other sources and packets, and sets a.leaves to
+// those of the guess if all answers are the same. What would be asked next follows from the
+// answers, so that nothing is missed.
 func (a *asker) replay(f int, st *state, s *guess) bool {
 	if s == nil || len(a.m.flows[f].srcs) == 0 {
 		return false

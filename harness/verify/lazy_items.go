@@ -2,8 +2,8 @@ package verify
 
 import "slices"
 
-// What an item is, see [mortals], in a tree that is folded. A bit of a register is named by the link
-// below whose lower end the vector is, see vectors.
+// What an item is, see [mortals], in a tree that is folded. A bit of a register is named by the
+// link below whose lower end the vector is, see vectors.
 const (
 	linkItem = iota
 	switchItem
@@ -12,7 +12,8 @@ const (
 	bitItem
 )
 
-// slots are what an item is, the tier of the switch or of the link's upper end, and the slots that it has.
+// slots are what an item is, the tier of the switch or of the link's upper end, and the slots that
+// it has.
 func (q *fold) slots(item int32) (kind, tier int, at []int32) {
 	links, switches := int32(len(q.coords)), int32(len(q.places))
 	switch {
@@ -59,8 +60,8 @@ func (q *fold) facts(p []uint8, facts []fact) []fact {
 	return facts
 }
 
-// itemSort is which items a state cannot tell apart: what they are, the tier of the switch or of the link's
-// upper end, and the label of each of their values.
+// itemSort is which items a state cannot tell apart: what they are, the tier of the switch or of
+// the link's upper end, and the label of each of their values.
 type itemSort uint64
 
 // maxTiers is how many labels, of five bits each, there is room for in a sort.

@@ -2,10 +2,10 @@ package verify
 
 import "slices"
 
-// judge finds for a node, and for all nodes that a packet can come to from it: how many dead links more
-// it takes that the packet is not delivered, and that it has a livelock, and how many switches it
-// crosses at most. What is asked on a cycle is remembered all around it, so that a cycle takes no dead
-// link that is not dead already.
+// judge finds for a node, and for all nodes that a packet can come to from it: how many dead links
+// more it takes that the packet is not delivered, and that it has a livelock, and how many switches
+// it crosses at most. What is asked on a cycle is remembered all around it, so that a cycle takes
+// no dead link that is not dead already.
 func (w *lazyWalk) judge(root int32) {
 	if w.nodes[root].color != 0 {
 		return
@@ -68,8 +68,9 @@ func (w *lazyWalk) begin(id int32) frame {
 	return frame{id, n.first}
 }
 
-// lazyPair is what was found of a pair: the fewest dead links with which it is not connected and with
-// which it has a livelock, never if there are none, and the most switches that its packets cross.
+// lazyPair is what was found of a pair: the fewest dead links with which it is not connected and
+// with which it has a livelock, never if there are none, and the most switches that its packets
+// cross.
 type lazyPair struct{ fails, loops, hops int32 }
 
 // pairs is what was found of the pairs of a destination that was walked to, by source.
@@ -92,8 +93,8 @@ func (w *lazyWalk) pairs(f int) (list []lazyPair) {
 	return list
 }
 
-// doubtful reports whether it depends on what others have written whether one of the pairs of a destination
-// that was walked to is connected.
+// doubtful reports whether it depends on what others have written whether one of the pairs of a
+// destination that was walked to is connected.
 func (w *lazyWalk) doubtful(f int) bool {
 	return slices.ContainsFunc(slices.Concat(w.flows[f].starts...), func(s start) bool {
 		n := &w.nodes[w.plain[w.same[w.class[s.state]]]]

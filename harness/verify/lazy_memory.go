@@ -12,9 +12,9 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// allowance is the memory that exploring all sets at once may take. Workers share it. What takes more than a
-// worker's share is explored alone, with the memory of all; a destination for which that is too little, pair
-// by pair.
+// allowance is the memory that exploring all sets at once may take. Workers share it. What takes
+// more than a worker's share is explored alone, with the memory of all; a destination for which
+// that is too little, pair by pair.
 type allowance struct {
 	alone   sync.RWMutex // held to read by whoever has a share, to write by whoever has all
 	all     int64        // bytes for walks; 0: what a walk keeps is bounded by our choice
@@ -133,8 +133,8 @@ func (w *lazyWalk) crowded() error {
 	return nil
 }
 
-// bytesHeld is about what one of the things takes that are bounded by their number: an answer of a firmware, a
-// pattern, a node with what is known. Measured.
+// bytesHeld is about what one of the things takes that are bounded by their number: an answer of a
+// firmware, a pattern, a node with what is known. Measured.
 const bytesHeld = 256
 
 // held is how many such things a worker may keep, where most is our choice.

@@ -38,7 +38,8 @@ func TestAWalkKnowsWhatItKeeps(t *testing.T) {
 	assert.Greater(t, 2*w.bytes(), kept)
 }
 
-// What takes more memory than there is is explored alone, and pair by pair, and what is found is the same.
+// What takes more memory than there is is explored alone, and pair by pair, and what is found is
+// the same.
 func TestWithLittleMemoryAllIsFoundPairByPair(t *testing.T) {
 	testenv.Unraced(t)
 	for _, c := range []manySets{
@@ -93,8 +94,9 @@ func TestAPairThatTakesTooMuchMemoryIsNamed(t *testing.T) {
 	r.spare = 1 << 10
 	_, err := r.find(t.Context(), (*lazyWalk).relevant)
 	require.ErrorIs(t, err, errTooLittle)
-	require.ErrorContains(t, err, "to explore the pair of n001 and n000 takes more than 1.0 KiB, with 7 faults: give more "+
-		"memory, or ask for fewer faults")
+	require.ErrorContains(t, err,
+		"to explore the pair of n001 and n000 takes more than 1.0 KiB, with 7 faults: give more "+
+			"memory, or ask for fewer faults")
 	require.True(t, gaveUp(err))
 
 	c := Config{

@@ -49,9 +49,9 @@ var mutations = map[string]func(d switching.Decision, sw switching.View) switchi
 	},
 }
 
-// Every rule that a firmware decides by is changed, in several ways. Exploring all sets at once and each by
-// itself say the same of the mutant: what is wrong with it, with how many faults, or that nothing is, which
-// shows that it is as good as the rule. One that loses packets is always found.
+// Every rule that a firmware decides by is changed, in several ways. Exploring all sets at once and
+// each by itself say the same of the mutant: what is wrong with it, with how many faults, or that
+// nothing is, which shows that it is as good as the rule. One that loses packets is always found.
 func TestAMutantOfEveryRuleIsFoundOrAsGood(t *testing.T) {
 	for _, c := range []manySets{
 		{on: "kary-ntree:2,2", most: 1},
@@ -111,8 +111,8 @@ func rulesOf(t *testing.T, c Config) (rules []string) {
 	return rules
 }
 
-// bothSay reports whether something is wrong, which exploring all sets at once and each by itself have to
-// agree on, if all can be explored at once.
+// bothSay reports whether something is wrong, which exploring all sets at once and each by itself
+// have to agree on, if all can be explored at once.
 func bothSay(t *testing.T, c Config, what string) (wrong bool) {
 	t.Helper()
 	c.Exhaustive = true

@@ -21,9 +21,9 @@ const (
 	asGood  = "as good" // it holds in every set
 )
 
-// Every rule of the adaptive firmwares is changed in trees of each size, those with registers too. A mutant that
-// loses packets by a rule is caught, or it holds in all sets, which shows that no packet comes to the rule with so
-// few faults. Then all other mutants of the rule hold as well.
+// Every rule of the adaptive firmwares is changed in trees of each size, those with registers too.
+// A mutant that loses packets by a rule is caught, or it holds in all sets, which shows that no
+// packet comes to the rule with so few faults. Then all other mutants of the rule hold as well.
 func TestAMutantOfEveryRuleIsCaughtOrAsGoodInWideTrees(t *testing.T) {
 	testenv.Unraced(t)
 	for _, c := range []manySets{

@@ -10,16 +10,16 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// orbits are the destinations of a tree of which one stands for the others: those that differ in the first
-// digit, which says by which down port the highest switches reach them. Where these subtrees are moved on
-// by any number, links stay links, and a firmware that goes through the down ports in a circle does the
-// same, moved on.
+// orbits are the destinations of a tree of which one stands for the others: those that differ in
+// the first digit, which says by which down port the highest switches reach them. Where these
+// subtrees are moved on by any number, links stay links, and a firmware that goes through the down
+// ports in a circle does the same, moved on.
 //
-// That it does is not believed. When a destination has been explored, the firmware is asked for the others
-// what it was asked for this one, moved on, and each answer is compared. What would be asked next follows
-// from the answers, so that the other destination is explored by this. Where an answer differs, the
-// destination is explored by itself. Of a firmware that says [switching.Firmware.Cyclic], a sample of the
-// states is compared in large trees.
+// That it does is not believed. When a destination has been explored, the firmware is asked for the
+// others what it was asked for this one, moved on, and each answer is compared. What would be asked
+// next follows from the answers, so that the other destination is explored by this. Where an answer
+// differs, the destination is explored by itself. Of a firmware that says
+// [switching.Firmware.Cyclic], a sample of the states is compared in large trees.
 type orbits struct {
 	turns []*renumbering // by how far; the first is nil
 	first []int32        // per destination: the one that is explored for it
@@ -30,8 +30,9 @@ type orbits struct {
 // errCyclic is that the firmware says that it is cyclic, which is not so.
 var errCyclic = errors.New("the firmware says that it is cyclic, which is not so")
 
-// Where there are more NICs than mostCompared, one in sampledStates states is compared. Both are chosen
-// by us: comparing all of 11,664 destinations takes minutes, of a sample a tenth of what exploring takes.
+// Where there are more NICs than mostCompared, one in sampledStates states is compared. Both are
+// chosen by us: comparing all of 11,664 destinations takes minutes, of a sample a tenth of what
+// exploring takes.
 const (
 	mostCompared  = 256
 	sampledStates = 256
@@ -59,8 +60,8 @@ func newOrbits(r *run, turns []*renumbering) *orbits {
 	return s
 }
 
-// newTurns are the renumberings of a tree that move the subtrees below its highest switches on, by how far;
-// the first moves nothing and is nil. nil: there are none.
+// newTurns are the renumberings of a tree that move the subtrees below its highest switches on, by
+// how far; the first moves nothing and is nil. nil: there are none.
 func newTurns(m *model, o *mortals) []*renumbering {
 	if !m.merged || o.oneByOne || o.parallel || len(m.g.Switches) == 0 {
 		return nil
@@ -82,8 +83,8 @@ func newTurns(m *model, o *mortals) []*renumbering {
 	return turns
 }
 
-// subtreeDigit is how the switches of a tree are numbered, with permutations that change nothing. The last is
-// that of the first digit as subtree, which has so many values.
+// subtreeDigit is how the switches of a tree are numbered, with permutations that change nothing.
+// The last is that of the first digit as subtree, which has so many values.
 func subtreeDigit(g *topology.Graph) (n *numbering, perms [][]int, values int) {
 	n = newNumbering(g)
 	for i := range g.Switches[0].Digits {
@@ -133,8 +134,8 @@ func (r *renumbering) after(first *renumbering) *renumbering {
 	return both
 }
 
-// keeps reports whether a renumbering takes what can be dead to what can be dead, and channels to channels
-// of the same number.
+// keeps reports whether a renumbering takes what can be dead to what can be dead, and channels to
+// channels of the same number.
 func (o *mortals) keeps(m *model, r *renumbering) bool {
 	for sw, to := range r.switches {
 		if o.can[sw] != o.can[to] || portsOf(r.ports[sw], o.ports[sw]) != o.ports[to] {
@@ -175,8 +176,8 @@ func (s *orbits) String() string {
 	return fmt.Sprintf("the first digit of destinations moved on: one of %d explored, %s", s.size(), how)
 }
 
-// mirrors reports whether the firmware does for a destination what it has done for the one that was walked
-// to, moved on.
+// mirrors reports whether the firmware does for a destination what it has done for the one that was
+// walked to, moved on.
 func (w *lazyWalk) mirrors(s *orbits, from, to int) bool {
 	r := s.turns[s.turn[to]]
 	by := chain{r}
@@ -218,8 +219,8 @@ func (w *lazyWalk) startsAlike(by chain, fs *flowSpace, of []start, src, dst wef
 	return !slices.Contains(met, false)
 }
 
-// mirrored asks what a guess has asked in a state of the destination that was walked to, moved on and for
-// another destination, and reports whether all answers are the same, moved on.
+// mirrored asks what a guess has asked in a state of the destination that was walked to, moved on
+// and for another destination, and reports whether all answers are the same, moved on.
 func (w *lazyWalk) mirrored(by chain, to int, st state, s *guess) bool {
 	sw, ports := by.at(st.sw, w.ports)
 	here := renumbers(ports)

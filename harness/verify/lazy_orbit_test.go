@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// Firmware that says that it is cyclic decides about every destination as about the first of its orbit.
+// Firmware that says that it is cyclic decides about every destination as about the first of its
+// orbit.
 func TestCyclicFirmwareDecidesAboutDestinationsAlike(t *testing.T) {
 	for _, on := range []string{"kary-ntree:3,3", "mport-tree:4,3", "kary-ntree:2,4", "leaf-spine:2,4,2"} {
 		for _, fw := range firmware.All() {
@@ -44,8 +45,8 @@ func TestCyclicFirmwareDecidesAboutDestinationsAlike(t *testing.T) {
 	}
 }
 
-// A firmware that treats one destination otherwise is found out by what it decides about that one, or, in a
-// tree where a sample is compared, by this: every destination is compared then.
+// A firmware that treats one destination otherwise is found out by what it decides about that one,
+// or, in a tree where a sample is compared, by this: every destination is compared then.
 func TestADestinationThatIsNotAsTheOthersIsExploredByItself(t *testing.T) {
 	odd := firmware.DeterministicLink()
 	route := odd.Route
@@ -77,8 +78,8 @@ func TestADestinationThatIsNotAsTheOthersIsExploredByItself(t *testing.T) {
 	assert.Equal(t, 49*(342-6), found.sum.failing)
 }
 
-// alwaysOdd says that it is cyclic, and loses all that goes to the last of the subtrees below the highest
-// switches.
+// alwaysOdd says that it is cyclic, and loses all that goes to the last of the subtrees below the
+// highest switches.
 func alwaysOdd() switching.Firmware {
 	fw := firmware.DeterministicLink()
 	route := fw.Route

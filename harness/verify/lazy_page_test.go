@@ -16,8 +16,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// walksOf lists what packets from n00 to n11 in kary-ntree:2,2 can meet with so many dead links, as lines of a
-// table: where they are, what they learn there, where they go, and what they still know then.
+// walksOf lists what packets from n00 to n11 in kary-ntree:2,2 can meet with so many dead links, as
+// lines of a table: where they are, what they learn there, where they go, and what they still know
+// then.
 func walksOf(t *testing.T, most int) (lines []string) {
 	t.Helper()
 	r := lazyRun(t, "kary-ntree:2,2", firmware.DeterministicLink(), most)

@@ -93,8 +93,8 @@ func (g *waitGraph) between(from, to int32, two bool) {
 	g.add(g.m.turn(int(at.node), at.port, weft.VC(from%vcs), g.m.port(to), weft.VC(to%vcs)), from, to, two)
 }
 
-// findAlike is find with these orbits, nil: each destination is explored, and subtrees that stand for others, nil:
-// none does.
+// findAlike is find with these orbits, nil: each destination is explored, and subtrees that stand
+// for others, nil: none does.
 func (r *run) findAlike(
 	ctx context.Context, forget forget, alike *orbits, siblings *siblings,
 ) (found lazyFind, err error) {
@@ -175,7 +175,8 @@ type finder struct {
 	forget   forget
 	each     [][]lazyPair // of all workers
 	found    lazyFind     // of the destination, and those that it stands for
-	// a destination that takes too much memory is explored pair by pair, and those that it stands for too
+	// a destination that takes too much memory is explored pair by pair, and those that it stands for
+	// too
 	pairwise, split bool
 }
 

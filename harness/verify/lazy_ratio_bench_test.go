@@ -11,9 +11,9 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// BenchmarkLazyToEnumeration explores all sets at once and one by one, in turn and without symmetry, and
-// reports the medians of the processor time of both and their ratio. Where there are too many sets to go
-// through, random ones of the largest size say what one takes.
+// BenchmarkLazyToEnumeration explores all sets at once and one by one, in turn and without
+// symmetry, and reports the medians of the processor time of both and their ratio. Where there are
+// too many sets to go through, random ones of the largest size say what one takes.
 func BenchmarkLazyToEnumeration(b *testing.B) {
 	const turns = 5
 	for _, c := range []struct {

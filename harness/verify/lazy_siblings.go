@@ -6,25 +6,28 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// siblings are the subtrees below the highest switches of a tree. Packets from one of them stand for those from all
-// others but the destination's own: where two subtrees change places, links stay links.
+// siblings are the subtrees below the highest switches of a tree. Packets from one of them stand
+// for those from all others but the destination's own: where two subtrees change places, links stay
+// links.
 //
-// That the firmware does the same there is not believed. When the packets to a destination have been explored
-// that start in its own subtree and in one other, the firmware is asked in each of the others what it was asked
-// in that one. What would be asked next follows from the answers, so that equal answers are an exploration.
-// Where one differs, the packets of all sources are explored. Of a firmware that says
-// [switching.Firmware.Cyclic], a sample of the states is compared in large trees.
+// That the firmware does the same there is not believed. When the packets to a destination have
+// been explored that start in its own subtree and in one other, the firmware is asked in each of
+// the others what it was asked in that one. What would be asked next follows from the answers, so
+// that equal answers are an exploration. Where one differs, the packets of all sources are
+// explored. Of a firmware that says [switching.Firmware.Cyclic], a sample of the states is compared
+// in large trees.
 type siblings struct {
 	of    []int32           // per NIC: its subtree
 	swaps [2][]*renumbering // [0 or 1][b]: that subtree and subtree b change places; nil: they are one
 	every int               // of so many states one is compared, with one of the subtrees
 }
 
-// sampledImages is of how many explored states one is compared where a sample is; chosen by us: some
-// thousandths of what exploring the others would take.
+// sampledImages is of how many explored states one is compared where a sample is; chosen by us:
+// some thousandths of what exploring the others would take.
 const sampledImages = 32
 
-// newSiblings is nil where fewer than three subtrees are moved by turns, or change places otherwise.
+// newSiblings is nil where fewer than three subtrees are moved by turns, or change places
+// otherwise.
 func newSiblings(m *model, o *mortals, turns []*renumbering, sampled bool) *siblings {
 	n := len(turns)
 	if n < 3 || m.number == nil || o.when != Before {
@@ -80,8 +83,8 @@ func (s *siblings) standsFor(dst weft.NICID) int {
 	return 0
 }
 
-// others calls do with the subtrees that are not explored for a NIC and how they become the one that is, until
-// it returns false.
+// others calls do with the subtrees that are not explored for a NIC and how they become the one
+// that is, until it returns false.
 func (s *siblings) others(dst weft.NICID, do func(b int, swap *renumbering) bool) bool {
 	for b, swap := range s.swaps[s.standsFor(dst)] {
 		if swap != nil && b != int(s.of[dst]) && !do(b, swap) {
@@ -102,8 +105,8 @@ func (w *lazyWalk) few(f int, fs *flowSpace) {
 	w.restrict(fs, func(i int) bool { return w.siblings.explores(fl.srcs[i], fl.dst) })
 }
 
-// all has packets of all sources start in the states of those that stand for them, if the firmware does the
-// same there. ok is false where it does not.
+// all has packets of all sources start in the states of those that stand for them, if the firmware
+// does the same there. ok is false where it does not.
 func (w *lazyWalk) all(f int, fs *flowSpace) (ok bool) {
 	s, fl := w.siblings, &w.m.flows[f]
 	if !w.others(f, f, nil) {
@@ -123,8 +126,9 @@ func (w *lazyWalk) all(f int, fs *flowSpace) (ok bool) {
 	})
 }
 
-// others reports whether the firmware does in the subtrees that are not explored what it has done in the one
-// that stands for them, with the packets to the destination that was walked to, or, moved on by turn, to another.
+// others reports whether the firmware does in the subtrees that are not explored what it has done
+// in the one that stands for them, with the packets to the destination that was walked to, or,
+// moved on by turn, to another.
 func (w *lazyWalk) others(f, to int, turn *renumbering) bool {
 	s, fs := w.siblings, &w.flows[f]
 	old, now := &w.m.flows[f], &w.m.flows[to]

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/firmware"
 )
 
-// What is found of the packets from a subtree that another stands for is what is found where all are explored.
+// What is found of the packets from a subtree that another stands for is what is found where all
+// are explored.
 func TestOneSubtreeStandsForTheOthersButTheDestinations(t *testing.T) {
 	for _, on := range []string{"kary-ntree:3,3", "mport-tree:4,3", "leaf-spine:2,4,2", "kary-ntree:4,2"} {
 		for _, fw := range firmware.All() {
@@ -40,8 +41,8 @@ func TestOneSubtreeStandsForTheOthersButTheDestinations(t *testing.T) {
 	}
 }
 
-// A subtree from which packets are sent otherwise is found out by what is decided there, and all sources are
-// explored; in a tree where a sample is compared, every decision is compared then.
+// A subtree from which packets are sent otherwise is found out by what is decided there, and all
+// sources are explored; in a tree where a sample is compared, every decision is compared then.
 func TestASubtreeThatIsNotAsTheOthersIsExploredByItself(t *testing.T) {
 	odd := firmware.DeterministicLink()
 	route := odd.Route

@@ -104,8 +104,8 @@ func TestWhatIsKnownIsRenumberedWithTheState(t *testing.T) {
 	assert.NotEqual(t, want, got)
 }
 
-// bothWays is what is found of all pairs with up to so many dead links, one set after the other, and at
-// once by forgetting so, with states folded or not.
+// bothWays is what is found of all pairs with up to so many dead links, one set after the other,
+// and at once by forgetting so, with states folded or not.
 func bothWays(t *testing.T, on, name string, most int, folded bool, forget forget) (want, got []lazyPair) {
 	t.Helper()
 	all := covered()

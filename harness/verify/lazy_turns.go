@@ -6,16 +6,18 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// turns are what is found of U-turns in a tree whose states are folded: of packets that came down to a switch
-// and go up again.
+// turns are what is found of U-turns in a tree whose states are folded: of packets that came down
+// to a switch and go up again.
 //
-// A switch of tier t reaches what is above by its up ports. What is above one of them, with the digits of the
-// switch from t on and the number of the port as digit t-1, is above no other one of them: links whose lower
-// end is in tier t at most, and switches of tiers below t. It is left by links down to tier t alone.
+// A switch of tier t reaches what is above by its up ports. What is above one of them, with the
+// digits of the switch from t on and the number of the port as digit t-1, is above no other one of
+// them: links whose lower end is in tier t at most, and switches of tiers below t. It is left by
+// links down to tier t alone.
 //
-// paid says, of all tiers t, that no packet turns at a switch which has come down by a port with nothing dead above it. A
-// packet there has come up from tier t, and then met what is in states of the tiers above that are reached by
-// answers which need nothing dead there. None of these states turns, and none that they lead to in tier t.
+// paid says, of all tiers t, that no packet turns at a switch which has come down by a port with
+// nothing dead above it. A packet there has come up from tier t, and then met what is in states of
+// the tiers above that are reached by answers which need nothing dead there. None of these states
+// turns, and none that they lead to in tier t.
 type turns struct {
 	at   []bool // per class: packets turn there
 	none bool   // in no class
@@ -62,7 +64,8 @@ func (w *lazyWalk) turnsAt(fs *flowSpace, c int32) bool {
 	})
 }
 
-// unturned reports whether no packet turns that has come up from a tier and has met nothing dead above it.
+// unturned reports whether no packet turns that has come up from a tier and has met nothing dead
+// above it.
 func (w *lazyWalk) unturned(fs *flowSpace, t int, turn []bool) bool {
 	var todo []int32
 	seen := make([]bool, len(w.classes))
@@ -90,7 +93,8 @@ func (w *lazyWalk) unturned(fs *flowSpace, t int, turn []bool) bool {
 	return true
 }
 
-// needsDead reports whether an outcome at a switch of a tier needs that something is dead which is above tier t.
+// needsDead reports whether an outcome at a switch of a tier needs that something is dead which is
+// above tier t.
 func (w *lazyWalk) needsDead(tier, t int, o *outcome) bool {
 	return slices.ContainsFunc(o.facts, func(is fact) bool {
 		link := int32(is >> 1)
@@ -103,21 +107,23 @@ func (w *lazyWalk) needsDead(tier, t int, o *outcome) bool {
 	})
 }
 
-// released reports whether, with no more faults than there can be, packets always go on, so that there is no
-// deadlock, though the dependencies of all sets together have a cycle.
+// released reports whether, with no more faults than there can be, packets always go on, so that
+// there is no deadlock, though the dependencies of all sets together have a cycle.
 //
-// With fewer faults than up ports there is one above which nothing is dead. A packet that turns can go there: it
-// has not come by it, and it has not tried it, as who did has met a fault. That is so where each up port that
-// is up is a candidate but for the one that the packet came by and those that it or others have tried.
+// With fewer faults than up ports there is one above which nothing is dead. A packet that turns can
+// go there: it has not come by it, and it has not tried it, as who did has met a fault. That is so
+// where each up port that is up is a candidate but for the one that the packet came by and those
+// that it or others have tried.
 //
-// So, from the lowest tier up: packets in channels down to tier t go on, if those in channels down to lower
-// tiers do. Who goes down from there goes on. Who turns can go up to where nothing is dead, and there packets
-// in channels down go on, from the lowest: they turn nowhere. So do those in channels up there, from the highest:
-// they want these, or channels up. Then all channels down are free, and all channels up from the highest.
+// So, from the lowest tier up: packets in channels down to tier t go on, if those in channels down
+// to lower tiers do. Who goes down from there goes on. Who turns can go up to where nothing is
+// dead, and there packets in channels down go on, from the lowest: they turn nowhere. So do those
+// in channels up there, from the highest: they want these, or channels up. Then all channels down
+// are free, and all channels up from the highest.
 //
-// What a packet has tried may be in its header. It is then put there where it turns, and is gone, or as it was,
-// when it is back in that tier, at whichever switch: what is above a port is the same for all switches of the
-// tier that can be reached from above it.
+// What a packet has tried may be in its header. It is then put there where it turns, and is gone,
+// or as it was, when it is back in that tier, at whichever switch: what is above a port is the same
+// for all switches of the tier that can be reached from above it.
 func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
 	if s.none || !s.paid || int32(w.most) >= s.ups {
 		return false
@@ -152,8 +158,8 @@ func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
 	return true
 }
 
-// wantsAll reports whether packets want each up port that is up, but for the one that they came by and those
-// that they have tried.
+// wantsAll reports whether packets want each up port that is up, but for the one that they came by
+// and those that they have tried.
 func (w *lazyWalk) wantsAll(st *state, outcomes []outcome, tried uint64) bool {
 	t := w.m.g.Place(weft.SwitchID(st.sw)).Tree
 	for j := range t.Ups() {

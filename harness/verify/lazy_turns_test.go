@@ -65,8 +65,8 @@ func mutantsOfTurns(of switching.Firmware) (list []switching.Firmware) {
 	return list
 }
 
-// Where exploring all sets at once says that packets always go on, no set can deadlock. Of the firmwares for
-// trees it says so up to k-1 faults, and of mutants that deadlock it does not.
+// Where exploring all sets at once says that packets always go on, no set can deadlock. Of the
+// firmwares for trees it says so up to k-1 faults, and of mutants that deadlock it does not.
 func TestNoSetDeadlocksWherePacketsAlwaysGoOn(t *testing.T) {
 	testenv.Unraced(t)
 	var bear []string // the names of firmwares that are to bear k-1 faults

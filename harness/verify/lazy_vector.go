@@ -9,20 +9,21 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// vectorUse is how an outcome depends on a register that packets of others write as well, for firmware that
-// says [switching.Firmware.Vectors], where states are folded.
+// vectorUse is how an outcome depends on a register that packets of others write as well, for
+// firmware that says [switching.Firmware.Vectors], where states are folded.
 //
-// What the packet has written itself is known, as bits: it comes with the state, and costs nothing. Others
-// can only have set more bits, which take candidates away. Any way that a packet goes with more bits set it
-// goes with fewer as well, and what it then knows is less. So bits of others matter where a packet is stuck
-// alone: each up port is dead, or the packet has set its bit, or others have.
+// What the packet has written itself is known, as bits: it comes with the state, and costs nothing.
+// Others can only have set more bits, which take candidates away. Any way that a packet goes with
+// more bits set it goes with fewer as well, and what it then knows is less. So bits of others
+// matter where a packet is stuck alone: each up port is dead, or the packet has set its bit, or
+// others have.
 //
-// A bit is not for nothing, whoever sets it. It is set by a packet that came down by the port, and that has met
-// a fault above it, which is above no other port of the switch, see turns. So a packet is stuck with as many
-// faults as there are up ports, at least. Up to there nothing need be known of others. From there on it is found with
-// how many faults a packet is stuck by itself; where others may have it stuck with less, it is left to
-// exploring each set. In a tier where one fault may be above several ports, others may have it stuck as soon as
-// it comes there.
+// A bit is not for nothing, whoever sets it. It is set by a packet that came down by the port, and
+// that has met a fault above it, which is above no other port of the switch, see turns. So a packet
+// is stuck with as many faults as there are up ports, at least. Up to there nothing need be known
+// of others. From there on it is found with how many faults a packet is stuck by itself; where
+// others may have it stuck with less, it is left to exploring each set. In a tier where one fault
+// may be above several ports, others may have it stuck as soon as it comes there.
 type vectorUse struct {
 	came int32 // the link that the packet came by, and whose bit it sets
 	over int32 // the link that it goes by, whose bit is not set; -1: it is stuck
@@ -31,11 +32,12 @@ type vectorUse struct {
 // errOthers is that others' bits may cost less than what has a packet stuck by itself.
 var errOthers = errors.New("what others have written into registers can decide whether a pair is connected")
 
-// imagesPerVector is how many values of the registers a firmware is asked with in a state, drawn at random.
+// imagesPerVector is how many values of the registers a firmware is asked with in a state, drawn at
+// random.
 const imagesPerVector = 64
 
-// registersAsVectors turns the leaves of a state in which the firmware looks at registers into those with
-// vectors, and reports false where it does not treat them so.
+// registersAsVectors turns the leaves of a state in which the firmware looks at registers into
+// those with vectors, and reports false where it does not treat them so.
 func (a *asker) registersAsVectors(f int, st *state) bool {
 	if !a.vectors || !a.vectorAt(f, st, imagesPerVector) {
 		return false
@@ -53,8 +55,8 @@ func (a *asker) registersAsVectors(f int, st *state) bool {
 	return true
 }
 
-// vectorAt reports whether the firmware treats its registers as vectors in a state, as it has said, with so
-// many values of these and sets of dead ports.
+// vectorAt reports whether the firmware treats its registers as vectors in a state, as it has said,
+// with so many values of these and sets of dead ports.
 func (a *asker) vectorAt(f int, st *state, images int) bool {
 	v := a.view(st.sw, st.in)
 	zero, t := v.Registers, v.At.Tree
@@ -140,8 +142,8 @@ func (o *mortals) linkOf(is fact) int32 {
 	return int32(o.link(is) >> 1)
 }
 
-// learnOfVector is learn where there are vectors. A packet is stuck where all that an outcome names is dead
-// but for what it has tried.
+// learnOfVector is learn where there are vectors. A packet is stuck where all that an outcome names
+// is dead but for what it has tried.
 func (w *lazyWalk) learnOfVector(known []fact, o *outcome) (dies int32, ok bool) {
 	i, _ := slices.BinarySearch(known, w.faults.bits())
 	known, own := known[:i], known[i:]

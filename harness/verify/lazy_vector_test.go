@@ -19,7 +19,8 @@ func vectored() []switching.Firmware {
 	return slices.DeleteFunc(firmware.All(), func(fw switching.Firmware) bool { return !fw.Vectors || !fw.Symmetric })
 }
 
-// What is found of every pair is what exploring each set finds, where packets of others write registers.
+// What is found of every pair is what exploring each set finds, where packets of others write
+// registers.
 func TestVectorsOfOthersAreAsOneByOne(t *testing.T) {
 	require.NotEmpty(t, vectored())
 	for _, c := range []manySets{

@@ -277,8 +277,9 @@ type leavesAt struct{ sw, list int32 }
 // leavesTo is the class that leaves lead to, and the lowest number of a channel that they take.
 type leavesTo struct{ class, lowest int32 }
 
-// classOf is the class of a state with leaves that another state of the switch has had, unless a hop
-// does not raise the channel's number: where packets came in is then all that tells the two apart.
+// classOf is the class of a state with leaves that another state of the switch has had, unless a
+// hop does not raise the channel's number: where packets came in is then all that tells the two
+// apart.
 func (w *lazyWalk) classOf(st *state) (class int32, ok bool) {
 	if w.looked == nil || w.m.number == nil {
 		return 0, false
@@ -389,16 +390,16 @@ func (w *lazyWalk) expand(id, cost int32) error {
 	return nil
 }
 
-// remembers is what of w.merged a packet still knows that has come by an outcome and met so many faults,
-// and, where states are folded, what its names there have become.
+// remembers is what of w.merged a packet still knows that has come by an outcome and met so many
+// faults, and, where states are folded, what its names there have become.
 func (w *lazyWalk) remembers(o *outcome, cost int32) (left []fact, by []uint8) {
 	now := w.merged
 	if w.fold != nil {
 		now = w.fold.facts(w.moves[o.by], now)
 	}
 	left = w.forget(w, now, o.to)
-	// Faults that come later make what is up dead. Where nothing can be dead any more, all that is not known
-	// to be is up.
+	// Faults that come later make what is up dead. Where nothing can be dead any more, all that is not
+	// known to be is up.
 	if w.faults.when != Before || cost == int32(w.most) {
 		left = slices.DeleteFunc(left, func(is fact) bool { return !is.dead() })
 	}

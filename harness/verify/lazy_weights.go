@@ -8,10 +8,11 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// weights counts, by size, the sets in which packets that start in a node fail, where no choice is left to
-// them: one set takes one walk. What a walk has learnt is counted as it learns it; what it has forgotten it
-// never asks again, so that nothing counts twice. A walk that knows d of n elements dead and u up stands for
-// the sets of s elements that have all of the one and none of the other: s-d of n-d-u.
+// weights counts, by size, the sets in which packets that start in a node fail, where no choice is
+// left to them: one set takes one walk. What a walk has learnt is counted as it learns it; what it
+// has forgotten it never asks again, so that nothing counts twice. A walk that knows d of n
+// elements dead and u up stands for the sets of s elements that have all of the one and none of the
+// other: s-d of n-d-u.
 func (w *lazyWalk) weights(root int32, elements, most int) []*big.Int {
 	type learnt struct{ dead, up int32 }
 	mass := map[int32]map[learnt]*big.Int{root: {{}: big.NewInt(1)}}
@@ -65,8 +66,8 @@ func (w *lazyWalk) weights(root int32, elements, most int) []*big.Int {
 	return bad
 }
 
-// before lists the nodes from which packets can fail, each before those that it leads to but on a cycle, and
-// their places.
+// before lists the nodes from which packets can fail, each before those that it leads to but on a
+// cycle, and their places.
 func (w *lazyWalk) before(root int32) (order []int32, place map[int32]int) {
 	type visit struct{ node, next int32 }
 	place = map[int32]int{root: 0}
@@ -92,14 +93,15 @@ func (w *lazyWalk) before(root int32) (order []int32, place map[int32]int) {
 	return order, place
 }
 
-// maxUnion bounds how many patterns are looked at to count what all cover together, chosen by us: a second.
+// maxUnion bounds how many patterns are looked at to count what all cover together, chosen by us: a
+// second.
 const maxUnion = 1 << 21
 
 // pairDrawn is how many sets of a size are drawn for a pair, chosen by us.
 const pairDrawn = 1000
 
-// union counts, by size up to the largest, the sets of so many elements that one of some patterns fits. nil:
-// that takes too long.
+// union counts, by size up to the largest, the sets of so many elements that one of some patterns
+// fits. nil: that takes too long.
 func union(list []pattern, elements, most int) []*big.Int {
 	left := maxUnion
 	sum := make([]*big.Int, most+1)
@@ -199,8 +201,9 @@ func (w *lazyWalk) sampled(r *run, roots []int32, size int) *Sampled {
 	return s
 }
 
-// failsWith reports whether packets in a class can fail where some elements are dead, by their items, and no
-// others. seen are the classes that were looked at: true while packets have come by them.
+// failsWith reports whether packets in a class can fail where some elements are dead, by their
+// items, and no others. seen are the classes that were looked at: true while packets have come by
+// them.
 func (w *lazyWalk) failsWith(class int32, dead []bool, seen map[int32]bool) bool {
 	if on, ok := seen[class]; ok {
 		return on // a cycle

@@ -10,8 +10,8 @@ import (
 )
 
 // Mixed is the second firmware of a mixture, as while switches get a new one: each switch runs
-// [Config].Firmware or this one, which one it runs does not change, and every subset of the switches
-// is explored. See "Mixtures" in the package's documentation.
+// [Config].Firmware or this one, which one it runs does not change, and every subset of the
+// switches is explored. See "Mixtures" in the package's documentation.
 type Mixed struct {
 	Firmware switching.Firmware
 	Around   func(dead *subnet.Dead) (fw switching.Firmware, vcs int, err error) // as that of Config
@@ -248,8 +248,8 @@ func (y *mixture) open(l look) bool {
 		slices.ContainsFunc(l.bad, func(p badPair) bool { return y.pairs[p] == nil }))
 }
 
-// settleSwitches settles the switch that l says, both ways, and then others, while findings of l are
-// open.
+// settleSwitches settles the switch that l says, both ways, and then others, while findings of l
+// are open.
 func (x *explorer) settleSwitches(l look) error {
 	for fw := range blanks {
 		if !x.mixture.open(l) {

@@ -17,9 +17,9 @@ import (
 	"github.com/weft-fabric/weft/harness/verify"
 )
 
-// proofTable is docs/results/proofs.md: a section for each claim, and a row for the functions of which
-// the same was found on one fabric. What is run now replaces what is there; the rest stays as it was
-// seen, with its day; and what nobody has run to its end says so.
+// proofTable is docs/results/proofs.md: a section for each claim, and a row for the functions of
+// which the same was found on one fabric. What is run now replaces what is there; the rest stays as
+// it was seen, with its day; and what nobody has run to its end says so.
 type proofTable struct {
 	path string
 	day  string              // of what is run now
@@ -98,7 +98,8 @@ func (p *proofTable) found(about, command string, r *verify.Result) {
 
 const proofsHead = `# Claims about routing, checked
 
-Written by ` + "`make proofs`" + `, not by hand. Each section is a claim of the papers, or that one does not hold. A row is
+Written by ` + "`make proofs`" +
+	`, not by hand. Each section is a claim of the papers, or that one does not hold. A row is
 what this command found for each of its routing functions, on the day in the last column:
 
     fabricd verify --topology FABRIC --routing FUNCTION DEAD
@@ -158,7 +159,10 @@ func (p *proofTable) rowsOf(b *strings.Builder, c claim) {
 func TestTheTableOfProofsKeepsWhatIsNotRunAnew(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.md")
-	list := []claim{{about: "a, b; c", routing: []string{"x", "y", "z", "w"}, topology: "ring:3", kind: verify.Links, most: 1}}
+	list := []claim{{
+		about: "a, b; c", routing: []string{"x", "y", "z", "w"}, topology: "ring:3", kind: verify.Links,
+		most: 1,
+	}}
 	day := func(day string, fill func(p *proofTable)) string {
 		p, err := readProofTable(path, day)
 		require.NoError(t, err)

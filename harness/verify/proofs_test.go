@@ -17,8 +17,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// proofsTable has what was found, beside what is there of claims that are not run. A run with -update
-// writes it.
+// proofsTable has what was found, beside what is there of claims that are not run. A run with
+// -update writes it.
 const proofsTable = "../../docs/results/proofs.md"
 
 // claim is one statement about routing functions and sets of faults, which must hold.

@@ -43,8 +43,8 @@ type Result struct {
 	CDGAcyclic bool `json:"cdg_acyclic"`
 	// sets whose graph has a cycle, whatever the extended one has
 	CyclicSets uint64 `json:"cyclic_sets"`
-	// Released is that the dependencies of all sets together have a cycle, and packets always go on all the
-	// same: who turns has an up port above which nothing is dead.
+	// Released is that the dependencies of all sets together have a cycle, and packets always go on
+	// all the same: who turns has an up port above which nothing is dead.
 	Released  bool              `json:"released,omitempty"`
 	Undecided string            `json:"undecided,omitempty"` // what exploring all sets at once cannot decide: deadlock
 	Extended  *Extended         `json:"extended,omitempty"`
@@ -56,7 +56,8 @@ type Result struct {
 	Seconds   float64           `json:"seconds"` // of wall time
 	Notes     []string          `json:"notes,omitempty"`
 	ByFaults  []ByFaults        `json:"by_faults"`
-	// Classes are the pairs by what was found of them, where some fail and all sets were explored at once.
+	// Classes are the pairs by what was found of them, where some fail and all sets were explored at
+	// once.
 	Classes []PairClass `json:"classes,omitempty"`
 	// OtherPairs are those of more classes than Classes has.
 	OtherPairs   int             `json:"other_pairs,omitempty"`

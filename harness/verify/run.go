@@ -13,8 +13,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/work"
 )
 
-// A chunk is how many sets a worker takes at a time: enough that handing them out costs nothing, few
-// enough that a checkpoint loses little. Of many sets there are at most maxChunks. Chosen by us.
+// A chunk is how many sets a worker takes at a time: enough that handing them out costs nothing,
+// few enough that a checkpoint loses little. Of many sets there are at most maxChunks. Chosen by
+// us.
 const (
 	leastChunk = 32
 	maxChunks  = 1 << 14

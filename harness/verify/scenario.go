@@ -22,8 +22,8 @@ var ErrNoReplay = errors.New("no scenario replays this")
 
 // Scenario is c as a scenario that replays it: it fails as c says, and passes with a firmware that
 // is right. cfg is what [Run] was given, routing the name of its firmware in scenario files. The
-// error wraps [ErrNoReplay] when no scenario can show c, and when c is nil, as that of a result that
-// holds is; it wraps [ErrConfig] when cfg has no topology, and names what the topology lacks.
+// error wraps [ErrNoReplay] when no scenario can show c, and when c is nil, as that of a result
+// that holds is; it wraps [ErrConfig] when cfg has no topology, and names what the topology lacks.
 //
 // A packet is sent alone into a fabric with the faults, and choices settle what the firmware left
 // open on the path. Faults that come while it travels are timed by links that hold the packet long;

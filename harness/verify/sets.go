@@ -39,8 +39,8 @@ type Sets struct {
 	// Samples draws so many sets of each size by Seed instead of taking all.
 	Samples int
 	Seed    uint64
-	// PerGroup counts dead links by switch group of a tree (Definition 10): all sets with up to Max in each
-	// group are explored, or, with Samples, sets with so many in each at once.
+	// PerGroup counts dead links by switch group of a tree (Definition 10): all sets with up to Max in
+	// each group are explored, or, with Samples, sets with so many in each at once.
 	PerGroup bool
 	// List is explored instead of all of the above when it is not nil.
 	List     [][]Element

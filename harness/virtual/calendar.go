@@ -6,10 +6,11 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// calendar says which nodes have something to do, and about when: a bit for each node in each of the
-// next buckets of time, and a heap of what is later. A bit says that the node may have something to
-// do in that bucket; what and when exactly the node itself knows, so a bit too many costs a look.
-// Nodes of a bucket are found in the order of their numbers, which is that of their memory.
+// calendar says which nodes have something to do, and about when: a bit for each node in each of
+// the next buckets of time, and a heap of what is later. A bit says that the node may have
+// something to do in that bucket; what and when exactly the node itself knows, so a bit too many
+// costs a look. Nodes of a bucket are found in the order of their numbers, which is that of their
+// memory.
 type calendar struct {
 	shift uint  // a bucket is 1<<shift picoseconds wide
 	cur   int64 // the bucket whose turn it is, numbered from time 0

@@ -57,8 +57,8 @@ func TestTheCalendarFindsEveryNodeInItsBucket(t *testing.T) {
 	}
 }
 
-// Whatever the order in which they are added, nodes come up by their times, and those of one instant
-// by their numbers.
+// Whatever the order in which they are added, nodes come up by their times, and those of one
+// instant by their numbers.
 func TestInstantsComeInOrder(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Attach has packets with payloads go to c; nil: to nobody. Payloads stay in the buffer that they were
-// written to, all the way.
+// Attach has packets with payloads go to c; nil: to nobody. Payloads stay in the buffer that they
+// were written to, all the way.
 func (n *Node) Attach(c switchd.Carrier) { n.carrier = c }
 
 // Payloads are the buffers with what packets of all nodes carry.

@@ -1,6 +1,6 @@
 // Package virtual drives switches and NICs in virtual time: the cores that forward packets live
-// (switch, nic), stepped by their times instead of by goroutines. One goroutine owns an Engine and all
-// that hangs on it.
+// (switch, nic), stepped by their times instead of by goroutines. One goroutine owns an Engine and
+// all that hangs on it.
 //
 //	e := virtual.New(virtual.Config{})
 //	a, b := e.Add(coreA, virtual.NodeConfig{}), e.Add(coreB, virtual.NodeConfig{})
@@ -13,14 +13,14 @@
 //
 // A node does what it has to do in the order of time: at one time first what arrives, then what is
 // due by its clock, then what it sends; which of two ports is first is drawn from the time. Nothing
-// else has a say, no map, no pointer, no clock, so that two runs of the same build are the same; Hash
-// is a fingerprint of what packets and ports do in them.
+// else has a say, no map, no pointer, no clock, so that two runs of the same build are the same;
+// Hash is a fingerprint of what packets and ports do in them.
 //
-// Nodes affect each other only by frames, which take at least the least delay of a link. [Engine.Run]
-// therefore goes through time in windows that are no longer: in each, nodes run one after the other,
-// or those of several parts on as many goroutines, which exchange what was sent after each window.
-// The result is the same, however the nodes are dealt out. Where a link has no delay a window is one
-// instant.
+// Nodes affect each other only by frames, which take at least the least delay of a link.
+// [Engine.Run] therefore goes through time in windows that are no longer: in each, nodes run one
+// after the other, or those of several parts on as many goroutines, which exchange what was sent
+// after each window. The result is the same, however the nodes are dealt out. Where a link has no
+// delay a window is one instant.
 //
 // # A link direction
 //

@@ -71,8 +71,8 @@ func (e *Engine) Events() uint64 {
 }
 
 // Hash is a fingerprint of all that packets and ports did so far: which packet came to which port
-// when, which ended where, and which port went up or down when. It does not depend on how the engine
-// goes about it, and is the same on every machine.
+// when, which ended where, and which port went up or down when. It does not depend on how the
+// engine goes about it, and is the same on every machine.
 func (e *Engine) Hash() uint64 {
 	h := e.hash
 	for _, n := range e.nodes {
@@ -173,8 +173,8 @@ func (e *Engine) nearer(ahead weft.Time) {
 }
 
 // mostShift makes buckets about half a second wide, the most there is. Where links have a delay,
-// buckets are no wider than the delay, since nodes run one by one for a bucket. Where links have none,
-// a packet of 256 bytes lasts 32 to 64 buckets.
+// buckets are no wider than the delay, since nodes run one by one for a bucket. Where links have
+// none, a packet of 256 bytes lasts 32 to 64 buckets.
 const mostShift = 39
 
 // narrow makes buckets 1<<shift picoseconds wide, unless they are narrower.

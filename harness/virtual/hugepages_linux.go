@@ -19,8 +19,9 @@ const (
 	heapSpan = 1 << 36
 )
 
-// askForHugePages asks the system to have the heap in huge pages, as Go's runtime does not: memory that
-// events are all over is then found by fewer look-ups of addresses. Whether it does is up to the system.
+// askForHugePages asks the system to have the heap in huge pages, as Go's runtime does not: memory
+// that events are all over is then found by fewer look-ups of addresses. Whether it does is up to
+// the system.
 func (e *Engine) askForHugePages() {
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {
@@ -33,8 +34,8 @@ func (e *Engine) askForHugePages() {
 	})
 }
 
-// eachHugePage calls f for the addresses at which a huge page fits into the heap, which something of is at
-// an address.
+// eachHugePage calls f for the addresses at which a huge page fits into the heap, which something
+// of is at an address.
 func eachHugePage(maps io.Reader, heap uintptr, f func(page uintptr)) {
 	for s := bufio.NewScanner(maps); s.Scan(); {
 		var from, to uintptr

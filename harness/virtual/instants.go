@@ -6,8 +6,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// instants are those of one bucket at which nodes have something to do: a bit for each node that has
-// at the first, and a heap of what is later.
+// instants are those of one bucket at which nodes have something to do: a bit for each node that
+// has at the first, and a heap of what is later.
 type instants struct {
 	end   weft.Time // of the bucket; 0: none is gone through
 	at    weft.Time // the first; of no meaning while there are no bits

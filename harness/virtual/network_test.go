@@ -118,7 +118,8 @@ func BenchmarkTree(b *testing.B) {
 				n.Run(n.Now() + 1000*cycle)
 			}
 			d, h := n.delivered()
-			b.ReportMetric(float64(h-h0)/(testenv.CPU().Seconds()-cpu0), "hops/cpu-s") // other processes have less of a say in it
+			// other processes have less of a say in it
+			b.ReportMetric(float64(h-h0)/(testenv.CPU().Seconds()-cpu0), "hops/cpu-s")
 			b.ReportMetric(float64(n.Events()-e0)/float64(h-h0), "events/hop")
 			b.ReportMetric(float64(d-d0)*float64(cycle)/float64(n.Now()-start), "packets/cycle")
 		})

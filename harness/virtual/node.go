@@ -50,8 +50,8 @@ type ports [weft.MaxPorts / 64]uint64
 func (s *ports) add(p weft.PortID)    { s[p>>6] |= 1 << (p & 63) }
 func (s *ports) remove(p weft.PortID) { s[p>>6] &^= 1 << (p & 63) }
 
-// port is one port. Its first seven words are in one cache line, which every event at it needs, and the
-// next eight in another: Go puts a word before lists of so much that has pointers.
+// port is one port. Its first seven words are in one cache line, which every event at it needs, and
+// the next eight in another: Go puts a word before lists of so much that has pointers.
 type port struct {
 	arrives weft.Time             // when the first frame on the wire to it does; Never: it waits for none
 	sends   weft.Time             // when it is to send; Never: it is not to
@@ -97,8 +97,8 @@ func (n *Node) connect(p weft.PortID, to Port, pc link.Pace) {
 	k.pacer.Adopt(pc, &sound)
 }
 
-// Of what a node has to do, an arrival has the number of its port, a look at the time the number after
-// that of the last port, and ports that are to send the numbers behind that.
+// Of what a node has to do, an arrival has the number of its port, a look at the time the number
+// after that of the last port, and ports that are to send the numbers behind that.
 func (n *Node) clock() int { return len(n.ports) }
 
 // sending is the number of port p's being to send.
@@ -165,7 +165,8 @@ func (n *Node) due() weft.Time {
 func (n *Node) event(of int, at weft.Time) event {
 	const kind = 1 << 16 // above all ports
 	e := event{at: at, of: int32(of)}
-	// Port numbers are put in another order by an exclusive or: of any two ports, each is first as often.
+	// Port numbers are put in another order by an exclusive or: of any two ports, each is first as
+	// often.
 	turn := uint32(uint64(at) * fingerprint >> 56)
 	switch p := len(n.ports); {
 	case of < p:

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// Preloader is a core that can read what an event at a port needs, and change nothing. It does so in
-// two steps: what it finds by the port's number, then what that leads to. What they return means
+// Preloader is a core that can read what an event at a port needs, and change nothing. It does so
+// in two steps: what it finds by the port's number, then what that leads to. What they return means
 // nothing: it is there so that the compiler does not leave out the reading.
 type Preloader interface {
 	Preload(p weft.PortID) uint64
@@ -19,8 +19,8 @@ const (
 	// preload took a tenth longer with 1,000 nodes, and a fifth less time with the 8,000 of a torus.
 	preloadFrom = 3000
 	// groupNodes is for how many nodes it preloads together, and groupFrames for how many frames that
-	// are put on wires: the processor reads for many of them at a time then, where it would wait for the
-	// memory at each. What they need fits its second cache.
+	// are put on wires: the processor reads for many of them at a time then, where it would wait for
+	// the memory at each. What they need fits its second cache.
 	groupNodes  = 32
 	groupFrames = 64
 )

@@ -102,8 +102,8 @@ func (w *worker) send(s sending) {
 	m.first = min(m.first, s.at>>w.cal.shift<<w.cal.shift)
 }
 
-// exchange waits for all workers and takes the mail that they have for this one. It returns when the
-// next bucket begins in which any of them has something to do.
+// exchange waits for all workers and takes the mail that they have for this one. It returns when
+// the next bucket begins in which any of them has something to do.
 func (w *worker) exchange() (next weft.Time) {
 	m := w.engine.meeting
 	mine := w.mail()

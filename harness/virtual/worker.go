@@ -10,10 +10,10 @@ import (
 //
 // Of what a node does at one time arrivals come first, then what is due by its clock, then what its
 // ports send. Which of two ports is first is drawn from the time, so that neither always is. So the
-// order of events at a node follows from their times and places alone. Nodes that cannot affect each
-// other before some time run up to it one by one, each while it is in the processor's cache. Where
-// links have no delay that is one instant, and nodes come up again as long as they are given more to
-// do in it.
+// order of events at a node follows from their times and places alone. Nodes that cannot affect
+// each other before some time run up to it one by one, each while it is in the processor's cache.
+// Where links have no delay that is one instant, and nodes come up again as long as they are given
+// more to do in it.
 type worker struct {
 	engine *Engine
 	nodes  []*Node

@@ -72,7 +72,8 @@ func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 	s.wires[0].fault, s.wires[0].was = "loss 10%, fault 3", "loss 10%, fault 3"
 	require.Equal(t, lost("1", "lost on the wire (loss 10%, fault 3)"), frame(1, 0, 107, 53))
 	s.wires[0].fault = ""
-	require.Equal(t, lost("1", "lost on the wire (loss 10%, fault 3)"), frame(1, 0, 108, 53), "it was, when they were sent")
+	require.Equal(t, lost("1", "lost on the wire (loss 10%, fault 3)"), frame(1, 0, 108, 53),
+		"it was, when they were sent")
 	require.Equal(t, lost("1", "lost on the wire"), frame(1, 0, 109, 53))
 	require.Zero(t, sink.missed)
 
@@ -89,7 +90,8 @@ func TestWhatDoesNotComeByShowsInTheCountersOfFrames(t *testing.T) {
 	sink.records = nil
 	require.NoError(t, s.take(bus.Tapped{From: end, Data: []byte("no frame")}))
 	require.Len(t, sink.records, 1)
-	require.Equal(t, "8 bytes that are no frame: wire: decode frame: 8 bytes: checksum does not match: damaged on the way, or for another link: not a valid frame", sink.records[0].Text)
+	require.Equal(t, "8 bytes that are no frame: wire: decode frame: 8 bytes: checksum does not match: damaged on the "+
+		"way, or for another link: not a valid frame", sink.records[0].Text)
 	require.NoError(t, s.take(bus.Tapped{From: bus.TapEnd{Node: "s9"}, Data: []byte("x")}), "a stranger")
 	require.Len(t, sink.records, 1)
 	require.EqualValues(t, 1, s.sum.Bad)

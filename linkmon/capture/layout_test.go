@@ -16,7 +16,8 @@ import (
 func full(t testing.TB) Record {
 	t.Helper()
 	r := Record{
-		Kind: KindPacket, State: StateImpaired, SrcName: "n000", DstName: "n133", Index: 3, Packets: 7, From: 0x01020304, To: 0x05060708,
+		Kind: KindPacket, State: StateImpaired, SrcName: "n000", DstName: "n133", Index: 3, Packets: 7, From: 0x01020304,
+		To:   0x05060708,
 		Sent: 1 << 40, Limit: 1<<41 + 5,
 		Header: weft.Header{
 			Src: 11, Dst: 1<<18 - 1, Seq: 1 << 50, Injected: weft.Second + 7, Size: 1500, VC: 13, Generation: 9,
@@ -29,7 +30,8 @@ func full(t testing.TB) Record {
 	}
 	r.Header.Sub = weft.SubHeaders{
 		weft.NewSubHeader(0x0a0b).WithDeterministic().WithMisroute(0, 1, 2).WithMisroute(1, 4, 8),
-		weft.NewSubHeader(0).WithOtherWay(1).WithOtherWay(3).WithMisroute(0, 7, 1).WithMisroute(1, 6, 3).WithMisroute(2, 5, 4),
+		weft.NewSubHeader(0).WithOtherWay(1).WithOtherWay(3).WithMisroute(0, 7, 1).WithMisroute(1, 6, 3).WithMisroute(2, 5,
+			4),
 	}
 	return r
 }
@@ -109,7 +111,10 @@ func TestTheLayoutStaysAsItIsDocumented(t *testing.T) {
 }
 
 func TestWhatDoesNotFitIsCut(t *testing.T) {
-	r := Record{Kind: KindPacket, SrcName: strings.Repeat("s", 300), DstName: "d", Header: weft.Header{Fields: weft.NewFields()}}
+	r := Record{
+		Kind: KindPacket, SrcName: strings.Repeat("s", 300), DstName: "d",
+		Header: weft.Header{Fields: weft.NewFields()},
+	}
 	got := Decode(t, Append(nil, &r))
 	require.Equal(t, []string{r.SrcName[:255], "d"}, []string{got.SrcName, got.DstName})
 	r = Record{Kind: KindMark, Text: strings.Repeat("x", 1<<17)}

@@ -114,7 +114,8 @@ func Run(ctx context.Context, c *api.Client, o Options) (sum Summary, err error)
 	case err != nil:
 		return sum, err
 	case info.InMemory:
-		return sum, fmt.Errorf("capture of fabric %q: %w, where nobody else can hear them: run it with fabricd up, whose links are NATS subjects", info.Fabric, ErrInMemory)
+		return sum, fmt.Errorf("capture of fabric %q: %w, where nobody else can hear them: run it with fabricd up, whose "+
+			"links are NATS subjects", info.Fabric, ErrInMemory)
 	case info.Version != wire.Version:
 		return sum, fmt.Errorf("capture of fabric %q: its frames are of version %d, this program knows version %d: use "+
 			"the same release", info.Fabric, info.Version, wire.Version)

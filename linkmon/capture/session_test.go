@@ -288,11 +288,15 @@ func TestACaptureThatIsTooSlowMissesFramesAndSaysSo(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		sum, err = capture.Run(ctx, l.viewer, capture.Options{Buffer: 10, Open: func(_ api.CaptureInfo, _ *topology.Graph, wires []capture.Interface) (capture.Sink, error) {
-			defer close(began)
-			w, err := capture.NewWriter(&file, "test", "", wires)
-			return slow{w, open}, err
-		}})
+		sum, err = capture.Run(ctx, l.viewer,
+			capture.Options{
+				Buffer: 10,
+				Open: func(_ api.CaptureInfo, _ *topology.Graph, wires []capture.Interface) (capture.Sink, error) {
+					defer close(began)
+					w, err := capture.NewWriter(&file, "test", "", wires)
+					return slow{w, open}, err
+				},
+			})
 		done <- err
 	}()
 	<-began
@@ -322,14 +326,17 @@ func TestWhatCannotBeCapturedIsRefused(t *testing.T) {
 		return nil, io.ErrClosedPipe
 	}
 	_, err := capture.Run(t.Context(), l.viewer, capture.Options{Names: []string{"s0.0-s1.5", "s3.0"}, Open: never})
-	require.EqualError(t, err, `unknown link "s0.0-s1.5": did you mean "s0.0-s1.0"? known: s0.0-s1.0, s0.0-s1.1, s0.1-s1.0, s0.1-s1.1, s1.0-n00, s1.0-n01, s1.1-n10, s1.1-n11
+	require.EqualError(t, err,
+		`unknown link "s0.0-s1.5": did you mean "s0.0-s1.0"? known: s0.0-s1.0, s0.0-s1.1, s0.1-s1.0, s0.1-s1.1, s1.0-n00, s1.0-n01, s1.1-n10, s1.1-n11
 unknown link or node "s3.0": did you mean "s0.0"? known: s0.0, s0.1, s1.0, s1.1, n00, n01, n10, n11`)
-	_, err = capture.Run(t.Context(), l.viewer, capture.Options{Open: func(api.CaptureInfo, *topology.Graph, []capture.Interface) (capture.Sink, error) {
-		return nil, io.ErrClosedPipe
-	}})
+	_, err = capture.Run(t.Context(), l.viewer,
+		capture.Options{Open: func(api.CaptureInfo, *topology.Graph, []capture.Interface) (capture.Sink, error) {
+			return nil, io.ErrClosedPipe
+		}})
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 
 	_, err = capture.Run(t.Context(), start(t, "none", true).viewer, capture.Options{Open: never})
 	require.ErrorIs(t, err, capture.ErrInMemory)
-	require.EqualError(t, err, `capture of fabric "lab": its links are in memory, where nobody else can hear them: run it with fabricd up, whose links are NATS subjects`)
+	require.EqualError(t, err,
+		`capture of fabric "lab": its links are in memory, where nobody else can hear them: run it with fabricd up, whose links are NATS subjects`)
 }

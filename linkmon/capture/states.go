@@ -48,7 +48,8 @@ func (s *session) refresh(ctx context.Context) error {
 	for i := range s.wires {
 		w := &s.wires[i]
 		if int(w.Link) >= len(links) {
-			return fmt.Errorf("capture: the fabric tells of %d links, and link %d is captured: it is another fabric now", len(links), w.Link)
+			return fmt.Errorf("capture: the fabric tells of %d links, and link %d is captured: it is another fabric now",
+				len(links), w.Link)
 		}
 		l := links[w.Link]
 		cut, suffers := l.CutAB, l.SuffersAB

@@ -18,9 +18,15 @@ func TestALineHasTheRoutingFields(t *testing.T) {
 	g := topologytest.Parse(t, "torus:4x3")
 	wires, err := Wires(g, "s0.0", "s1.0")
 	require.NoError(t, err)
-	packet := Record{Kind: KindPacket, SrcName: "n0.0", DstName: "n3.1", Header: weft.Header{VC: 1, Seq: 7, Size: 256, Hops: 2, Fields: weft.NewFields()}}
+	packet := Record{
+		Kind: KindPacket, SrcName: "n0.0", DstName: "n3.1",
+		Header: weft.Header{VC: 1, Seq: 7, Size: 256, Hops: 2, Fields: weft.NewFields()},
+	}
 	detour := packet
-	detour.Header.Sub = weft.SubHeaders{weft.NewSubHeader(6).WithDeterministic(), weft.NewSubHeader(0).WithMisroute(0, 1, 2)}
+	detour.Header.Sub = weft.SubHeaders{
+		weft.NewSubHeader(6).WithDeterministic(),
+		weft.NewSubHeader(0).WithMisroute(0, 1, 2),
+	}
 	other := packet
 	other.Header.PortField, other.Header.Misroute, other.Header.Path, other.Header.Layers = weft.PortFieldDown, 5, 2, 6
 	other.Header.Route, _ = other.Header.Route.Push(4)

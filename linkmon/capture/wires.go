@@ -54,7 +54,8 @@ func Wires(g *topology.Graph, names ...string) ([]Wire, error) {
 	for _, l := range g.Links {
 		if len(names) == 0 || want[l.ID] {
 			wires = append(wires,
-				Wire{Link: l.ID, From: l.A, Name: wireName(g, l, l.A, l.B)}, Wire{Link: l.ID, BtoA: true, From: l.B, Name: wireName(g, l, l.B, l.A)})
+				Wire{Link: l.ID, From: l.A, Name: wireName(g, l, l.A, l.B)},
+				Wire{Link: l.ID, BtoA: true, From: l.B, Name: wireName(g, l, l.B, l.A)})
 		}
 	}
 	return wires, nil

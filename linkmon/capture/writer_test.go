@@ -30,7 +30,10 @@ type written struct {
 }
 
 var twoWires = []Interface{
-	{Name: "s0.00->s1.00", Description: "link s0.00-s1.00 of fabric lab, kary-ntree:4,3: from s0.00 port 0 to s1.00 port 4"},
+	{
+		Name:        "s0.00->s1.00",
+		Description: "link s0.00-s1.00 of fabric lab, kary-ntree:4,3: from s0.00 port 0 to s1.00 port 4",
+	},
 	{Name: "s1.00->s0.00", Description: "the way back"},
 }
 
@@ -48,7 +51,10 @@ func sample(t *testing.T) (file []byte, want []written) {
 	want = []written{
 		{0, at, traced, nil},
 		{1, at.Add(time.Nanosecond), plain, nil},
-		{1, at.Add(time.Second), Record{Kind: KindMark, State: StateSilent, Text: "cut of s0.00-s1.00, silently\nsecond line"}, []string{"cut of s0.00-s1.00", "fault 3"}},
+		{1, at.Add(time.Second), Record{
+			Kind: KindMark, State: StateSilent,
+			Text: "cut of s0.00-s1.00, silently\nsecond line",
+		}, []string{"cut of s0.00-s1.00", "fault 3"}},
 		{0, at.Add(2 * time.Second), port, nil},
 		{0, at.Add(3 * time.Second), Record{Kind: KindMark}, nil},
 	}
@@ -85,7 +91,8 @@ func TestAFileReadsBackAsItWasWritten(t *testing.T) {
 		got, err := r.Interface(i)
 		require.NoError(t, err)
 		require.Equal(t, []any{x.Name, x.Description, LinkType}, []any{got.Name, got.Description, got.LinkType})
-		require.Equal(t, []uint64{[]uint64{2, 8}[i], uint64(7 * i)}, []uint64{got.Statistics.PacketsReceived, got.Statistics.PacketsDropped})
+		require.Equal(t, []uint64{[]uint64{2, 8}[i], uint64(7 * i)},
+			[]uint64{got.Statistics.PacketsReceived, got.Statistics.PacketsDropped})
 	}
 }
 
@@ -189,7 +196,8 @@ func TestWiresharkShowsEveryFieldAsItWasWritten(t *testing.T) {
 		for name, value := range map[string]any{
 			"vc": uint8(h.VC), "era": h.Generation, "src": uint32(h.Src), "dst": uint32(h.Dst),
 			"src_name": x.rec.SrcName, "dst_name": x.rec.DstName,
-			"seq": h.Seq, "injected": int64(h.Injected), "size": h.Size, "hops": h.Hops, "reroutes": h.Reroutes, "port_field": h.PortField,
+			"seq": h.Seq, "injected": int64(h.Injected), "size": h.Size, "hops": h.Hops, "reroutes": h.Reroutes,
+			"port_field":  h.PortField,
 			"frame.index": x.rec.Index, "frame.packets": x.rec.Packets, "misroute": fmt.Sprintf("0x%016x", h.Misroute),
 			"path": h.Path, "layers": fmt.Sprintf("0x%04x", h.Layers),
 			"epoch": uint32(x.rec.From), "peer_epoch": uint32(x.rec.To), "sent": x.rec.Sent, "limit": x.rec.Limit,
@@ -229,8 +237,9 @@ func TestWiresharkShowsWhatAPacketCarries(t *testing.T) {
 	r.Payload = segment
 	require.NoError(t, w.Write(0, time.Unix(1, 0), &r))
 	require.NoError(t, w.Flush())
-	require.Equal(t, "13\t10.64.0.4\t80\t68656c6c6f", strings.TrimSpace(tshark(t, out.Bytes(), "-T", "fields", "-e", "weft.vc",
-		"-e", "ip.dst", "-e", "tcp.dstport", "-e", "tcp.payload")))
+	require.Equal(t, "13\t10.64.0.4\t80\t68656c6c6f",
+		strings.TrimSpace(tshark(t, out.Bytes(), "-T", "fields", "-e", "weft.vc",
+			"-e", "ip.dst", "-e", "tcp.dstport", "-e", "tcp.payload")))
 }
 
 func TestWiresharkListsPacketsAndMarksReadably(t *testing.T) {
@@ -241,10 +250,12 @@ func TestWiresharkListsPacketsAndMarksReadably(t *testing.T) {
 	columns := regexp.MustCompile(` +`) // of which widths differ
 	lines := columns.ReplaceAllString(tshark(t, file), " ")
 	const mark = " 3 1.000000000 → Weft 46 -- cut of s0.00-s1.00, silently second line\n"
-	require.Equal(t, " 1 0.000000000 n000 → n133 Weft 1500 vc13 n000 > n133 #1125899906842624 300 hops, rerouted [impaired]\n"+
-		" 2 0.000000001 n0 → n1 Weft 89 vc0 n0 > n1 #9223372036854775809 0 hops\n"+mark+
-		" 4 2.000000000 n0 → n1 Weft 97 vc0 n0 > n1 #9223372036854775809 0 hops\n 5 3.000000000 → Weft 6 -- \n", lines)
-	require.Len(t, strings.Split(strings.TrimSpace(tshark(t, file, "-Y", "weft.traced == 1 && weft.route == \"p255,p0,p17\"")), "\n"), 1)
+	require.Equal(t,
+		" 1 0.000000000 n000 → n133 Weft 1500 vc13 n000 > n133 #1125899906842624 300 hops, rerouted [impaired]\n"+
+			" 2 0.000000001 n0 → n1 Weft 89 vc0 n0 > n1 #9223372036854775809 0 hops\n"+mark+
+			" 4 2.000000000 n0 → n1 Weft 97 vc0 n0 > n1 #9223372036854775809 0 hops\n 5 3.000000000 → Weft 6 -- \n", lines)
+	require.Len(t,
+		strings.Split(strings.TrimSpace(tshark(t, file, "-Y", "weft.traced == 1 && weft.route == \"p255,p0,p17\"")), "\n"), 1)
 	require.Equal(t, mark, columns.ReplaceAllString(tshark(t, file, "-Y", "frame.comment contains \"fault 3\""), " "))
 }
 
@@ -258,13 +269,22 @@ func TestTheDissectorBearsRecordsThatAreNone(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, "linkmon", "", twoWires)
 	require.NoError(t, err)
-	records := [][]byte{{}, {1}, {9, 1, 0, 0}, {1, 2, 0, 0, 0, 9, 'x'}, {1, 7, 0, 0}, good[:20], good[:77], good[:79], good[:82], good[:len(good)-1]}
+	records := [][]byte{
+		{},
+		{1},
+		{9, 1, 0, 0},
+		{1, 2, 0, 0, 0, 9, 'x'},
+		{1, 7, 0, 0},
+		good[:20], good[:77], good[:79],
+		good[:82], good[:len(good)-1],
+	}
 	for _, data := range records {
 		w.buf = data
 		require.NoError(t, w.raw(0, time.Unix(1, 0), len(data)))
 	}
 	require.NoError(t, w.Close(time.Unix(1, 0), time.Unix(2, 0)))
-	lines := strings.Split(strings.TrimSpace(tshark(t, out.Bytes(), "-T", "fields", "-e", "_ws.expert.message", "-e", "_ws.lua.error")), "\n")
+	lines := strings.Split(strings.TrimSpace(
+		tshark(t, out.Bytes(), "-T", "fields", "-e", "_ws.expert.message", "-e", "_ws.lua.error")), "\n")
 	require.Len(t, lines, len(records))
 	for i, line := range lines[1:] {
 		want := "Record cut short"

@@ -38,7 +38,8 @@ what it is too slow for is missed, counted, and marked.
 Wireshark shows the records with the dissector that --dissector prints: put it into the folder of personal Lua plugins.
 
 Exit codes: 0 done, also when the reader of a pipe has gone, 2 wrong input or no fabric.`,
-		Example: "  linkmon capture s0.00 s1.00 -w - | wireshark -k -i -\n  linkmon capture s1.00 -w s1.pcapng --for 10s\n  linkmon capture --all --count 100\n" +
+		Example: "  linkmon capture s0.00 s1.00 -w - | wireshark -k -i -\n  linkmon capture s1.00 -w s1.pcapng --for 10s\n " +
+			" linkmon capture --all --count 100\n" +
 			"  linkmon capture --dissector > ~/.local/lib/wireshark/plugins/weft.lua",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -75,7 +76,8 @@ func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client,
 		out = command.Raw(out)
 		if f, ok := out.(*os.File); ok {
 			if term.IsTerminal(int(f.Fd())) {
-				return errors.New("pcapng is not for a terminal: write a file with -w FILE, or a pipe: linkmon capture ... -w - | wireshark -k -i -")
+				return errors.New("pcapng is not for a terminal: write a file with -w FILE, or a pipe: linkmon capture ... -w - " +
+					"| wireshark -k -i -")
 			}
 			signal.Ignore(syscall.SIGPIPE) // a reader that has gone is an error to look at, not our end
 		}
@@ -93,7 +95,8 @@ func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client,
 			}
 			to = opened
 		}
-		return capture.NewWriter(to, "linkmon", fmt.Sprintf("fabric %s, %s, routing %s; time: %s", info.Fabric, info.Topology, info.Routing, info.Time), wires)
+		return capture.NewWriter(to, "linkmon",
+			fmt.Sprintf("fabric %s, %s, routing %s; time: %s", info.Fabric, info.Topology, info.Routing, info.Time), wires)
 	}
 	sum, err := capture.Run(ctx, c, o)
 	if opened != nil {
@@ -103,7 +106,8 @@ func (m *monitor) record(ctx context.Context, cmd *cobra.Command, c *api.Client,
 		return nil // whoever read it has enough
 	}
 	if file != "" && (err == nil || sum.Packets > 0) { // what is there can be read, whatever ended it
-		fmt.Fprintf(cmd.ErrOrStderr(), "captured %d packets and %d marks on %d directions in %v: %d packets lost on their way, %d frames missed, %d unreadable\n",
+		fmt.Fprintf(cmd.ErrOrStderr(), "captured %d packets and %d marks on %d directions in %v: %d packets lost on their "+
+			"way, %d frames missed, %d unreadable\n",
 			sum.Packets, sum.Marks, sum.Wires, sum.Took.Round(time.Millisecond), sum.Lost, sum.Missed, sum.Bad)
 	}
 	return err

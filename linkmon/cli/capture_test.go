@@ -55,7 +55,8 @@ func TestCaptureWritesAFileAndSaysWhatIsInIt(t *testing.T) {
 	out, errs, code := linkmon(t, "capture", "s0.0", "s1.0", "-w", file, "--count", "30")
 	require.Zero(t, code, errs)
 	require.Empty(t, out)
-	require.Regexp(t, `^captured 30 packets and \d+ marks on 2 directions in .*: 0 packets lost on their way, 0 frames missed, 0 unreadable\n$`, errs)
+	require.Regexp(t,
+		`^captured 30 packets and \d+ marks on 2 directions in .*: 0 packets lost on their way, 0 frames missed, 0 unreadable\n$`, errs)
 	f, err := os.Open(file)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()
@@ -125,5 +126,6 @@ func TestCaptureOfAFabricInMemoryIsRefused(t *testing.T) {
 	start(t, "lab")
 	_, errs, code := linkmon(t, "capture", "--all")
 	require.Equal(t, 2, code)
-	require.Equal(t, "linkmon: capture of fabric \"lab\": its links are in memory, where nobody else can hear them: run it with fabricd up, whose links are NATS subjects\n", errs)
+	require.Equal(t, "linkmon: capture of fabric \"lab\": its links are in memory, where nobody else can hear them: run "+
+		"it with fabricd up, whose links are NATS subjects\n", errs)
 }

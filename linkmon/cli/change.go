@@ -179,7 +179,8 @@ instant: no end is told of anything before all links are cut. When one of them c
   - {do: crash, a: s1.03, for: 5s}
   - {do: restore, a: s0.02-s1.02}
 
-do: ` + strings.Join(fault.Words(fault.Verbs()), ", ") + `; direction: ` + strings.Join(fault.Words(fault.Directions()), ", ") + `.`,
+do: ` + strings.Join(fault.Words(fault.Verbs()), ", ") + `; direction: ` +
+			strings.Join(fault.Words(fault.Directions()), ", ") + `.`,
 		Example: "  linkmon apply faults.yaml\n  echo '[{do: heal}]' | linkmon apply -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -41,9 +41,9 @@ type monitor struct {
 	chosen   *chosenFabric // of a shell or the full screen; nil for a single command
 }
 
-// chosenFabric is the fabric that a shell has begun with, or the full screen shows. Without it, they would
-// go over to another fabric as soon as theirs has ended and the other is the only one, and break
-// that. Its methods may be called by several goroutines.
+// chosenFabric is the fabric that a shell has begun with, or the full screen shows. Without it,
+// they would go over to another fabric as soon as theirs has ended and the other is the only one,
+// and break that. Its methods may be called by several goroutines.
 type chosenFabric struct {
 	mu   sync.Mutex
 	name string
@@ -77,7 +77,8 @@ func Command() *cobra.Command {
 The faults it sets last when it has ended. Without a command, on a terminal, it shows the fabric full screen; see linkmon screen.
 
 Exit codes: 0 done (also when there was nothing to do), 2 wrong input, in which case nothing was done, or no fabric.`,
-		Example: "  linkmon\n  linkmon status\n  linkmon cut s0.00 s1.00\n  linkmon impair s0.00 s1.00 --loss 10%\n  linkmon faults\n  linkmon heal --all",
+		Example: "  linkmon\n  linkmon status\n  linkmon cut s0.00 s1.00\n  linkmon impair s0.00 s1.00 --loss 10%\n  " +
+			"linkmon faults\n  linkmon heal --all",
 	}
 	p := root.PersistentFlags()
 	p.StringVar(&m.fabric, "fabric", "", "name of the fabric; not needed while only one runs")
@@ -95,7 +96,8 @@ func (m *monitor) commands() []*cobra.Command {
 	return []*cobra.Command{
 		m.lsCommand(), m.statusCommand(), m.linksCommand(), m.faultsCommand(), m.eventsCommand(), m.watchCommand(),
 		m.cutCommand(), m.flapCommand(), m.impairCommand(), m.crashCommand(),
-		m.restoreCommand(), m.restartCommand(), m.healCommand(), m.applyCommand(), m.linkCommand(), m.switchCommand(), m.traceCommand(), m.captureCommand(),
+		m.restoreCommand(), m.restartCommand(), m.healCommand(), m.applyCommand(), m.linkCommand(), m.switchCommand(),
+		m.traceCommand(), m.captureCommand(),
 		m.trafficCommand(), m.timeFactorCommand(), m.moveCommand(), m.loadCommand(),
 	}
 }

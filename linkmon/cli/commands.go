@@ -31,7 +31,8 @@ func (m *monitor) cutCommand() *cobra.Command {
 are missing. A cut takes the place of a flap.
 
 ` + ofLinks + "\n\n" + howLong,
-		Example: "  linkmon cut s0.00 s1.00\n  linkmon cut s0.00-s1.00 s0.00-s1.10\n  linkmon cut s0.00 s1.00 --silent --direction to --for 10s",
+		Example: "  linkmon cut s0.00 s1.00\n  linkmon cut s0.00-s1.00 s0.00-s1.10\n  linkmon cut s0.00 s1.00 --silent " +
+			"--direction to --for 10s",
 	}
 	m.order(cmd, fault.VerbCut, aLink, "direction", "silent", "for")
 	cmd.ValidArgsFunction = m.completeLinks(func(l fabric.LinkState) bool { return l.State != fabric.LinkCut })
@@ -46,7 +47,8 @@ func (m *monitor) flapCommand() *cobra.Command {
 It ends after --count periods or after --for, or lasts until it is repaired, whether linkmon runs or not.
 
 ` + ofLinks,
-		Example: "  linkmon flap s0.00 s1.00 --period 1s\n  linkmon flap s0.00-s1.00 --period 1s --duty 30% --jitter 50ms --count 5\n" +
+		Example: "  linkmon flap s0.00 s1.00 --period 1s\n  linkmon flap s0.00-s1.00 --period 1s --duty 30% --jitter 50ms " +
+			"--count 5\n" +
 			"  linkmon flap s0.00 s1.00 --period 500ms --silent --for 10s",
 	}
 	o := m.order(cmd, fault.VerbFlap, aLink, "direction", "silent", "for")
@@ -56,7 +58,9 @@ It ends after --count periods or after --for, or lasts until it is repaired, whe
 	text(f, "jitter", "time", o.flap.Jitter.UnmarshalText, "every edge comes late by up to this, as 50ms")
 	f.IntVar(&o.flap.Count, "count", 0, "end after so many periods; 0 is until repaired")
 	command.Bound(f, "count", 0, fault.MaxCount)
-	cmd.ValidArgsFunction = m.completeLinks(func(l fabric.LinkState) bool { return l.State != fabric.LinkCut && !l.Flapping })
+	cmd.ValidArgsFunction = m.completeLinks(func(l fabric.LinkState) bool {
+		return l.State != fabric.LinkCut && !l.Flapping
+	})
 	return cmd
 }
 
@@ -68,12 +72,14 @@ func (m *monitor) impairCommand() *cobra.Command {
 again, and --clear all of them. On a link that is cut the impairment is kept, and acts when the link is restored.
 
 ` + ofLinks + "\n\n" + howLong,
-		Example: "  linkmon impair s0.00 s1.00 --loss 10%\n  linkmon impair s0.00-s1.00 --delay 5ms --jitter 1ms --rate 100kB/s --for 10s\n" +
+		Example: "  linkmon impair s0.00 s1.00 --loss 10%\n  linkmon impair s0.00-s1.00 --delay 5ms --jitter 1ms --rate " +
+			"100kB/s --for 10s\n" +
 			"  linkmon impair s0.00 s1.00 --direction from --loss 1%\n  linkmon impair s0.00 s1.00 --clear",
 	}
 	o := m.order(cmd, fault.VerbImpair, aLink, "direction", "for")
 	f := cmd.Flags()
-	text(f, "loss", "percent", optional(&o.impair.Loss), "share of frames lost, with the packets in them; drawn for each frame, as 10%")
+	text(f, "loss", "percent", optional(&o.impair.Loss),
+		"share of frames lost, with the packets in them; drawn for each frame, as 10%")
 	text(f, "delay", "time", optional(&o.impair.Delay), "time added to the link's own delay, as 5ms")
 	text(f, "jitter", "time", optional(&o.impair.Jitter), "the added delay differs by up to this either way, as 1ms")
 	text(f, "rate", "rate", optional(&o.impair.Rate), "most that the link carries, as 100kB/s, 8Mbit/s or unlimited")
@@ -91,7 +97,9 @@ when it is restarted, or after --for, whether linkmon runs or not.`,
 		Example: "  linkmon crash s1.03\n  linkmon crash s1.03 s1.13 --for 5s",
 	}
 	m.order(cmd, fault.VerbCrash, aSwitch, "for")
-	cmd.ValidArgsFunction = m.completeSwitches(func(name string, s api.Status) bool { return !slices.Contains(s.SwitchesDown, name) })
+	cmd.ValidArgsFunction = m.completeSwitches(func(name string, s api.Status) bool {
+		return !slices.Contains(s.SwitchesDown, name)
+	})
 	return cmd
 }
 

@@ -22,7 +22,8 @@ func (s *shell) converse(ctx context.Context) error {
 	if e, err := s.of.find(ctx); err != nil {
 		fmt.Fprintf(s.errs, "linkmon: %s\n", plain.Error(err.Error())) // there may be one later
 	} else {
-		fmt.Fprintf(s.out, "fabric %s: %s, %s; help lists the commands, tab completes, exit or Ctrl-D ends\n", e.Name, e.Topology, e.Routing)
+		fmt.Fprintf(s.out, "fabric %s: %s, %s; help lists the commands, tab completes, exit or Ctrl-D ends\n", e.Name,
+			e.Topology, e.Routing)
 		prompt = e.Name + "> "
 	}
 	line := liner.NewLiner()

@@ -74,8 +74,8 @@ func (m *monitor) exec(cmd *cobra.Command, o namespace.Options, args []string, u
 	return runOn(n, args, os.Environ(), args[0], unit)
 }
 
-// runOn runs a program with the input and output of this process, and returns its exit code. The page
-// draws how fast the program of a name goes, by the unit; see withSpeed.
+// runOn runs a program with the input and output of this process, and returns its exit code. The
+// page draws how fast the program of a name goes, by the unit; see withSpeed.
 func runOn(n *namespace.Namespace, args, env []string, name, unit string) error {
 	dir, err := os.Getwd()
 	if err != nil {

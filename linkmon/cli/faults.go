@@ -53,7 +53,9 @@ A fault is counted until 1 s after its repair.`,
 			})
 		},
 	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) (ids []cobra.Completion,
+		_ cobra.ShellCompDirective,
+	) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

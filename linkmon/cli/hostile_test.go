@@ -62,22 +62,24 @@ func TestNothingThatAFabricSaysOfItselfIsObeyed(t *testing.T) {
 	texts := 0
 	answers := make(chan int, 1000)
 	for _, verb := range []string{
-		api.VerbStatus, api.VerbTopology, api.VerbLinks, api.VerbSwitch, api.VerbFaults, api.VerbLedger, api.VerbEvents, api.VerbWatch, api.VerbSnapshot, api.VerbApply,
+		api.VerbStatus, api.VerbTopology, api.VerbLinks, api.VerbSwitch, api.VerbFaults, api.VerbLedger, api.VerbEvents,
+		api.VerbWatch, api.VerbSnapshot, api.VerbApply,
 	} {
-		require.NoError(t, bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: verb}, func(ctx context.Context, req json.RawMessage) (any, error) {
-			var in any
-			if len(req) > 0 {
-				in = json.RawMessage(strings.ReplaceAll(string(req), strings.Trim(string(must(json.Marshal(poison))), `"`), ""))
-			}
-			answer, err := bus.Call[any](ctx, from, bus.Subject{Kind: bus.SubjectControl, Verb: verb}, in)
-			if err != nil {
-				return nil, &spiteful{err}
-			}
-			n := 0
-			answer = poisoned(answer, &n)
-			answers <- n
-			return answer, nil
-		}))
+		require.NoError(t, bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: verb},
+			func(ctx context.Context, req json.RawMessage) (any, error) {
+				var in any
+				if len(req) > 0 {
+					in = json.RawMessage(strings.ReplaceAll(string(req), strings.Trim(string(must(json.Marshal(poison))), `"`), ""))
+				}
+				answer, err := bus.Call[any](ctx, from, bus.Subject{Kind: bus.SubjectControl, Verb: verb}, in)
+				if err != nil {
+					return nil, &spiteful{err}
+				}
+				n := 0
+				answer = poisoned(answer, &n)
+				answers <- n
+				return answer, nil
+			}))
 	}
 	live, err := from.Subscribe(api.StreamFrame, 64)
 	require.NoError(t, err)

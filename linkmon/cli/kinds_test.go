@@ -42,7 +42,8 @@ func TestASilentCutIsFoundByTheEndsAndOneWayIsSeenFromTheEndNamedFirst(t *testin
 	testenv.Raced(t)
 	ownRegistry(t)
 	h := start(t, "lab")
-	require.Regexp(t, `^cut s0.0-s1.0 silently at .* s, seen by neither end yet; lost`, ok(t, "cut", "s0.0", "s1.0", "--silent"))
+	require.Regexp(t, `^cut s0.0-s1.0 silently at .* s, seen by neither end yet; lost`,
+		ok(t, "cut", "s0.0", "s1.0", "--silent"))
 	becomes(t, h, "cut both ways, silent; neither end sees it up")
 	require.Equal(t, "s0.0-s1.0 is back\n", ok(t, "restore", "s0.0", "s1.0"))
 	for _, c := range []struct {
@@ -99,8 +100,10 @@ func TestDampingThatHoldsALinkDownIsSaid(t *testing.T) {
 		}
 		return nil
 	})
-	require.Regexp(t, `^LINK .*\ns0.0-s1.0 .*[ ;] flapping; held down by damping at s[01]\.0.*\n$`, ok(t, "links", "--faulty"))
-	require.Equal(t, "s0.0-s1.0 is back\n  s0.0-s1.0 has flapped: damping keeps it down for now\n", ok(t, "restore", "s0.0", "s1.0"))
+	require.Regexp(t, `^LINK .*\ns0.0-s1.0 .*[ ;] flapping; held down by damping at s[01]\.0.*\n$`,
+		ok(t, "links", "--faulty"))
+	require.Equal(t, "s0.0-s1.0 is back\n  s0.0-s1.0 has flapped: damping keeps it down for now\n",
+		ok(t, "restore", "s0.0", "s1.0"))
 	require.Regexp(t, `s0.0-s1.0 +init .*  held down by damping at .*; neither end sees it up`, ok(t, "links", "--faulty"))
 }
 
@@ -137,7 +140,8 @@ func TestFaultsListsTheReportsAndPrintsOneInFull(t *testing.T) {
 	require.Regexp(t, `^ID +FROM +FOR +SEEN +LOST +REROUTED +DISCARDED +DIP +WHAT\n`, text)
 	require.Regexp(t, `\n1\* +\d+\.\ds +lasts +[\d.]+ms +\d+ +\d+ +\d+ .* cut s0.0-s1.0\n`, text)
 	require.Regexp(t, `\n2\* +\d+\.\ds +[\d.]+m?s +[\d.]+ms .* crash s1.1\n$`, text)
-	require.Regexp(t, `(?s)^fault 1: cut s0.0-s1.0\n  when +from .* s, it lasts\n  detected .*  throughput `, ok(t, "faults", "1"))
+	require.Regexp(t, `(?s)^fault 1: cut s0.0-s1.0\n  when +from .* s, it lasts\n  detected .*  throughput `,
+		ok(t, "faults", "1"))
 	require.Len(t, object[[]fault.Report](t, "faults"), 2)
 	require.Equal(t, "s1.1", object[fault.Report](t, "faults", "2").Target)
 	_, errs, code := linkmon(t, "faults", "3")

@@ -152,7 +152,8 @@ ends have not answered each other yet). DETAILS says what has been done to a lin
 		},
 	}
 	cmd.Flags().BoolVar(&down, "down", false, "only those that are not up")
-	cmd.Flags().BoolVar(&faulty, "faulty", false, "only those with something wrong: not up, impaired, flapping or held down")
+	cmd.Flags().BoolVar(&faulty, "faulty", false,
+		"only those with something wrong: not up, impaired, flapping or held down")
 	return cmd
 }
 
@@ -177,7 +178,8 @@ func (m *monitor) eventsCommand() *cobra.Command {
 	var after uint64
 	cmd := &cobra.Command{
 		Use: "events", Short: "Print what happened to the fabric, and the report of each fault", Args: cobra.NoArgs,
-		Example: "  linkmon events --follow\n  linkmon events --long\n  linkmon events --json | jq 'select(.kind == \"report\").fault'",
+		Example: "  linkmon events --follow\n  linkmon events --long\n  linkmon events --json | jq 'select(.kind == " +
+			"\"report\").fault'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			show := func(e fabric.Event) error {
 				if m.json {
@@ -225,7 +227,8 @@ func (m *monitor) eventsCommand() *cobra.Command {
 
 func (m *monitor) watchCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "watch", Aliases: []string{"top"}, Short: "Show the state of the fabric, once a second, until Ctrl-C", Args: cobra.NoArgs,
+		Use: "watch", Aliases: []string{"top"}, Short: "Show the state of the fabric, once a second, until Ctrl-C",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			line := command.NewLine(cmd.OutOrStdout())
 			return m.with(cmd, false, func(ctx context.Context, c *api.Client) error {

@@ -26,7 +26,10 @@ func TestTheFabricOfAServerNeedsNoNameWhileItIsTheOnlyOne(t *testing.T) {
 	ownRegistry(t)
 	b := bustest.Broker(t, bus.BrokerConfig{Fabric: "lab"})
 	v := b.Credentials(bus.RoleViewer)
-	status := []string{"--server", b.ClientURL(), "--user", v.User, "--password", v.Password, "--inbox-prefix", v.InboxPrefix, "status"}
+	status := []string{
+		"--server", b.ClientURL(), "--user", v.User, "--password", v.Password, "--inbox-prefix",
+		v.InboxPrefix, "status",
+	}
 	refused := func(want string) {
 		t.Helper()
 		_, errs, code := linkmon(t, status...)
@@ -50,9 +53,11 @@ func TestTheFabricOfAServerNeedsNoNameWhileItIsTheOnlyOne(t *testing.T) {
 	}
 	refused("2 fabrics are running, say which with --fabric: left, right")
 	require.Regexp(t, `^fabric +right, `, ok(t, append(status, "--fabric", "right")...))
-	granted := natstest.Start(t, natstest.Newest, `authorization { users = [{user: a, password: b, permissions: {publish: ["weft.lab.>"], subscribe: [">"]}}] }`).URL
+	granted := natstest.Start(t, natstest.Newest,
+		`authorization { users = [{user: a, password: b, permissions: {publish: ["weft.lab.>"], subscribe: [">"]}}] }`).URL
 	status = []string{"--server", granted, "--user", "a", "--password", "b", "status"}
-	refused("which fabric of the server? name it with --fabric: bus: look for weft-fabric at " + granted + ": user a: not permitted")
+	refused("which fabric of the server? name it with --fabric: bus: look for weft-fabric at " + granted +
+		": user a: not permitted")
 }
 
 func TestStatusShowsWhatIsWithheldOnceThereAreNotices(t *testing.T) {
@@ -93,7 +98,8 @@ func TestStatusSaysWhatAPacketWaitsFor(t *testing.T) {
 	t.Parallel()
 	const waits = "a packet from n1 to n2 has waited 2.0 s in s0 for room at s1"
 	var out strings.Builder
-	require.NoError(t, writeStatus(&out, api.Status{Sample: api.Sample{Overload: "more is offered than carried", Waiting: waits}}))
+	require.NoError(t, writeStatus(&out,
+		api.Status{Sample: api.Sample{Overload: "more is offered than carried", Waiting: waits}}))
 	require.Contains(t, out.String(), "\noverload  more is offered than carried\nwaiting   "+waits+"\n")
 }
 
@@ -102,9 +108,10 @@ func TestDetailsOfALinkBesideAProcessThatDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "s1.0 does not answer; s0.0 sees it down", l.Details(), "what s1.0 last said is not so any more")
 	l.Suspect = []string{"s0.0", "s1.0"}
 	require.Equal(t, "s0.0 does not answer; s1.0 does not answer", l.Details())
-	require.Equal(t, []string{"s1.0 is process 7 on lab", "s1.1 is process 8 on lab and does not answer"}, processes([]fabric.SwitchProcess{
-		{Switch: "s1.0", PID: 7, Host: "lab", Answers: true}, {Switch: "s1.1", PID: 8, Host: "lab"},
-	}))
+	require.Equal(t, []string{"s1.0 is process 7 on lab", "s1.1 is process 8 on lab and does not answer"},
+		processes([]fabric.SwitchProcess{
+			{Switch: "s1.0", PID: 7, Host: "lab", Answers: true}, {Switch: "s1.1", PID: 8, Host: "lab"},
+		}))
 }
 
 func TestTheSecondLineOfAnEventIsBelowItsText(t *testing.T) {
@@ -112,7 +119,8 @@ func TestTheSecondLineOfAnEventIsBelowItsText(t *testing.T) {
 	start(t, "lab")
 	ok(t, "cut", "s0.0", "s1.0")
 	ok(t, "cut", "s0.1", "s1.0")
-	require.Regexp(t, `(?m)^ +\d+\.\d{3}s  cut s0.1-s1.0 at .*\n {13}.*shared with fault 1, counted at the same time$`, ok(t, "events"))
+	require.Regexp(t, `(?m)^ +\d+\.\d{3}s  cut s0.1-s1.0 at .*\n {13}.*shared with fault 1, counted at the same time$`,
+		ok(t, "events"))
 }
 
 func TestEventsTellWhatHappenedInOrder(t *testing.T) {
@@ -162,7 +170,10 @@ func TestWatchShowsASampleEverySecondUntilInterrupted(t *testing.T) {
 	first, _, _ := strings.Cut(lines.String(), "\n")
 	var s map[string]any
 	require.NoError(t, json.Unmarshal([]byte(first), &s))
-	for _, field := range []string{"at", "injected_per_second", "delivered_per_second", "in_flight", "lost", "discarded", "rerouted", "links_down"} {
+	for _, field := range []string{
+		"at", "injected_per_second", "delivered_per_second", "in_flight", "lost", "discarded",
+		"rerouted", "links_down",
+	} {
 		require.Contains(t, s, field)
 	}
 	var sample api.Sample

@@ -29,7 +29,8 @@ its links stay up. The NICs of the switch stay where they are. move ends when th
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 2:
-				return fmt.Errorf("move of %d things: name one switch, and the host that is to run it: linkmon move s1.03 east", len(args))
+				return fmt.Errorf("move of %d things: name one switch, and the host that is to run it: linkmon move s1.03 east",
+					len(args))
 			case home && len(args) == 2:
 				return fmt.Errorf("move to %s and --home: give one of them", args[1])
 			case slices.Contains(args, ""):
@@ -53,7 +54,9 @@ its links stay up. The NICs of the switch stay where they are. move ends when th
 	}
 	cmd.Flags().BoolVar(&home, "home", false, "back to the host that the placement gives it, as without HOST")
 	switches := m.completeSwitches(anySwitch)
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion,
+		cobra.ShellCompDirective,
+	) {
 		switch {
 		case len(args) == 0:
 			return switches(cmd, args, word)
@@ -71,7 +74,8 @@ func movedText(m fabric.Moved) string {
 	from, to := cmp.Or(m.From, leader), cmp.Or(m.To, leader)
 	text := fmt.Sprintf("%s runs on %s already", m.Switch, to)
 	if m.Changed {
-		text = fmt.Sprintf("%s moved from %s to %s, %s went along", m.Switch, from, to, english.Plural(int(m.Packets), "packet", ""))
+		text = fmt.Sprintf("%s moved from %s to %s, %s went along", m.Switch, from, to,
+			english.Plural(int(m.Packets), "packet", ""))
 	}
 	if m.Note != "" {
 		text += "\n  " + m.Note

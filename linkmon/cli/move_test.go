@@ -35,12 +35,14 @@ func startHosted(t *testing.T) *hosted {
 	h := &hosted{at: map[string]string{"s1.02": "", "s1.03": "east"}}
 	require.NoError(t, errors.Join(
 		bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbMove}, h.move),
-		bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbStatus}, func(context.Context, struct{}) (api.Status, error) {
-			return api.Status{Hosts: []fabric.HostStatus{{Host: "east"}, {Host: "west"}}}, nil
-		}),
-		bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbTopology}, func(context.Context, struct{}) (any, error) {
-			return map[string]any{"switches": []map[string]string{{"id": "s1.02"}, {"id": "s1.03"}}}, nil
-		}),
+		bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbStatus},
+			func(context.Context, struct{}) (api.Status, error) {
+				return api.Status{Hosts: []fabric.HostStatus{{Host: "east"}, {Host: "west"}}}, nil
+			}),
+		bus.Handle(control, bus.Subject{Kind: bus.SubjectControl, Verb: api.VerbTopology},
+			func(context.Context, struct{}) (any, error) {
+				return map[string]any{"switches": []map[string]string{{"id": "s1.02"}, {"id": "s1.03"}}}, nil
+			}),
 	))
 	claim, err := registry.Take("lab")
 	require.NoError(t, err)
@@ -66,15 +68,18 @@ func (h *hosted) move(_ context.Context, r api.MoveRequest) (fabric.Moved, error
 	from, ok := h.at[r.Switch]
 	switch {
 	case !ok:
-		return fabric.Moved{}, fmt.Errorf("%w: %w", fabric.ErrUnknown, document.Unknown("switch", r.Switch, []string{"s1.02", "s1.03"}))
+		return fabric.Moved{}, fmt.Errorf("%w: %w", fabric.ErrUnknown,
+			document.Unknown("switch", r.Switch, []string{"s1.02", "s1.03"}))
 	case r.Host == "":
 		r.Host = "east"
 	case r.Host != "east" && r.Host != "west":
-		return fabric.Moved{}, fmt.Errorf("%w: %w", fabric.ErrUnknown, document.Unknown("host", r.Host, []string{"east", "west"}))
+		return fabric.Moved{}, fmt.Errorf("%w: %w", fabric.ErrUnknown,
+			document.Unknown("host", r.Host, []string{"east", "west"}))
 	}
 	m := fabric.Moved{Switch: r.Switch, From: from, To: r.Host, Changed: from != r.Host}
 	if m.Changed {
-		m.Packets, m.Note = uint64(len(h.at[r.Switch])+1), map[bool]string{true: "nobody keeps what is wanted"}[r.Host == "west"]
+		m.Packets, m.Note = uint64(len(h.at[r.Switch])+1),
+			map[bool]string{true: "nobody keeps what is wanted"}[r.Host == "west"]
 		h.at[r.Switch] = r.Host
 	}
 	return m, nil
@@ -83,18 +88,26 @@ func (h *hosted) move(_ context.Context, r api.MoveRequest) (fabric.Moved, error
 func TestASwitchIsMovedAndGoesBack(t *testing.T) {
 	ownRegistry(t)
 	h := startHosted(t)
-	require.Equal(t, "s1.03 moved from east to west, 5 packets went along\n  nobody keeps what is wanted\n", ok(t, "move", "s1.03", "west"))
+	require.Equal(t, "s1.03 moved from east to west, 5 packets went along\n  nobody keeps what is wanted\n",
+		ok(t, "move", "s1.03", "west"))
 	require.Equal(t, "s1.03 runs on west already\n", ok(t, "move", "s1.03", "west"))
 	require.Equal(t, "s1.03 moved from west to east, 5 packets went along\n", ok(t, "move", "s1.03"))
 	require.Equal(t, "s1.03 runs on east already\n", ok(t, "move", "s1.03", "--home"))
-	require.Equal(t, "s1.02 moved from the leader's own process to east, 1 packet went along\n", ok(t, "move", "s1.02", "east"))
-	require.Equal(t, fabric.Moved{Switch: "s1.03", From: "east", To: "west", Packets: 5, Changed: true, Note: "nobody keeps what is wanted"},
+	require.Equal(t, "s1.02 moved from the leader's own process to east, 1 packet went along\n",
+		ok(t, "move", "s1.02", "east"))
+	require.Equal(t, fabric.Moved{
+		Switch: "s1.03", From: "east", To: "west", Packets: 5, Changed: true,
+		Note: "nobody keeps what is wanted",
+	},
 		object[fabric.Moved](t, "move", "s1.03", "west"))
-	require.Equal(t, fabric.Moved{Switch: "s1.03", From: "west", To: "west"}, object[fabric.Moved](t, "move", "s1.03", "west"))
-	require.Equal(t, fabric.Moved{Switch: "s1.03", From: "west", To: "east", Packets: 5, Changed: true}, object[fabric.Moved](t, "move", "s1.03", "--home"))
+	require.Equal(t, fabric.Moved{Switch: "s1.03", From: "west", To: "west"},
+		object[fabric.Moved](t, "move", "s1.03", "west"))
+	require.Equal(t, fabric.Moved{Switch: "s1.03", From: "west", To: "east", Packets: 5, Changed: true},
+		object[fabric.Moved](t, "move", "s1.03", "--home"))
 	out, errs, code := script(t, "move s1.03 west\nmove s1.03\n")
 	require.Zero(t, code, errs)
-	require.Equal(t, "s1.03 moved from east to west, 5 packets went along\n  nobody keeps what is wanted\ns1.03 moved from west to east, 5 packets went along\n", out)
+	require.Equal(t, "s1.03 moved from east to west, 5 packets went along\n  nobody keeps what is wanted\ns1.03 moved "+
+		"from west to east, 5 packets went along\n", out)
 	at, _ := h.so()
 	require.Equal(t, map[string]string{"s1.02": "east", "s1.03": "east"}, at)
 }
@@ -113,7 +126,13 @@ func TestAMoveToNobodyNamesWhatIsNearest(t *testing.T) {
 	}
 	_, calls := h.so()
 	require.Equal(t, 2, calls)
-	for _, args := range [][]string{{"move"}, {"move", "s1.03", ""}, {"move", ""}, {"move", "s1.03", "west", "--home"}, {"--readonly", "move", "s1.03"}} {
+	for _, args := range [][]string{
+		{"move"},
+		{"move", "s1.03", ""},
+		{"move", ""},
+		{"move", "s1.03", "west", "--home"},
+		{"--readonly", "move", "s1.03"},
+	} {
 		_, errs, code := linkmon(t, args...)
 		require.Equal(t, 2, code, args)
 		require.NotEmpty(t, errs)
@@ -129,7 +148,10 @@ func TestAViewerMovesNothing(t *testing.T) {
 	h := startHosted(t)
 	e, err := registry.Find("lab")
 	require.NoError(t, err)
-	login := []string{"--server", e.URL, "--fabric", "lab", "--user", e.Viewer.User, "--password", e.Viewer.Password, "--inbox-prefix", e.Viewer.InboxPrefix}
+	login := []string{
+		"--server", e.URL, "--fabric", "lab", "--user", e.Viewer.User, "--password", e.Viewer.Password,
+		"--inbox-prefix", e.Viewer.InboxPrefix,
+	}
 	_, errs, code := linkmon(t, append(login, "move", "s1.03", "west")...)
 	require.Equal(t, 2, code)
 	require.Equal(t, "linkmon: bus: ask move of fabric \"lab\": user viewer: not permitted\n", errs)

@@ -18,9 +18,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/namespace"
 )
 
-// asAgent has linkmon be the agent by which a launcher of MPI reaches other NICs, in place of a remote
-// shell: its value is the fabric, its arguments are a NIC and a line of the shell. Launchers take one
-// word as their agent, not a command with flags.
+// asAgent has linkmon be the agent by which a launcher of MPI reaches other NICs, in place of a
+// remote shell: its value is the fabric, its arguments are a NIC and a line of the shell. Launchers
+// take one word as their agent, not a command with flags.
 const asAgent = "WEFT_MPI_AGENT"
 
 // agentArgs are the arguments of linkmon as an agent; nil: it is none.
@@ -114,8 +114,8 @@ func (m *monitor) mpirun(ctx context.Context, launcher string, ranks int, nics, 
 	return runOn(open[0], slices.Concat([]string{launcher}, of.args(ranks, nics), args), env, programIn(args), unit)
 }
 
-// programIn is the program among arguments of an mpirun, whose own come before: the first that can be
-// started.
+// programIn is the program among arguments of an mpirun, whose own come before: the first that can
+// be started.
 func programIn(args []string) string {
 	for _, a := range args {
 		if _, err := exec.LookPath(a); err == nil && !strings.HasPrefix(a, "-") {
@@ -169,7 +169,8 @@ var mpich = mpi{
 	env: func(agent string) []string {
 		return []string{
 			"HYDRA_LAUNCHER=rsh", "HYDRA_LAUNCHER_EXEC=" + agent, "HYDRA_IFACE=" + namespace.Interface,
-			"UCX_TLS=tcp,self", "UCX_NET_DEVICES=" + namespace.Interface, "FI_PROVIDER=tcp", "FI_TCP_IFACE=" + namespace.Interface,
+			"UCX_TLS=tcp,self", "UCX_NET_DEVICES=" + namespace.Interface, "FI_PROVIDER=tcp",
+			"FI_TCP_IFACE=" + namespace.Interface,
 		}
 	},
 	args: func(ranks int, nics []string) []string {

@@ -44,7 +44,8 @@ linkmon without a command is the same.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&ascii, "ascii", !utf8Terminal(os.Getenv), "draw with ASCII characters alone; as the locale says unless given")
+	f.BoolVar(&ascii, "ascii", !utf8Terminal(os.Getenv),
+		"draw with ASCII characters alone; as the locale says unless given")
 	f.BoolVar(&once, "once", false, "print a page once, and end")
 	f.StringVar(&page, "page", "map", "with --once: `NAME` of the page: "+strings.Join(screen.Pages(), ", "))
 	command.Complete(cmd, "page", screen.Pages)

@@ -86,7 +86,8 @@ func TestTheFullScreenActsOnAllThatIsMarkedAndHeals(t *testing.T) {
 	m.keys("Enter")
 	m.sees("switch s0.0", "received", "PORT", "CREDITS", "s1.0")
 	m.keys("i")
-	m.sees("Impair 2 links at one instant", "impair s0.0-s1.0 s0.0-s1.1 --loss 10%") // those marked are meant, whatever the page
+	// those marked are meant, whatever the page
+	m.sees("Impair 2 links at one instant", "impair s0.0-s1.0 s0.0-s1.1 --loss 10%")
 	m.keys("Escape")
 }
 
@@ -231,6 +232,7 @@ func TestOncePrintsAPage(t *testing.T) {
 	for line := range strings.Lines(text) {
 		require.LessOrEqual(t, len([]rune(line)), 81, line)
 	}
-	require.Equal(t, 29, strings.Count(ok(t, "screen", "--once", "--columns", "100", "--lines", "30"), "\n"), "all but the line about keys")
+	require.Equal(t, 29, strings.Count(ok(t, "screen", "--once", "--columns", "100", "--lines", "30"), "\n"),
+		"all but the line about keys")
 	h.RequireLedger()
 }

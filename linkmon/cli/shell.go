@@ -27,12 +27,14 @@ var errExit = errors.New("exit")
 func (m *monitor) shCommand() *cobra.Command {
 	var keepGoing bool
 	cmd := &cobra.Command{
-		Use: "sh", Aliases: []string{"shell"}, Short: "A shell of these commands, for people and for scripts", Args: cobra.NoArgs,
+		Use: "sh", Aliases: []string{"shell"}, Short: "A shell of these commands, for people and for scripts",
+		Args: cobra.NoArgs,
 		Long: `sh reads command lines as they would follow linkmon: cut s0.00 s1.00 --silent, status, faults 1, and besides them wait 2s and
 exit. On a terminal it completes with tab, remembers what was typed, and goes on after an error. From a file or a pipe it stops
 at the first error and says in which line it is, unless --keep-going; it ends with 2 if there was any. What follows a # is a
 comment, and a name with spaces goes into quotes.`,
-		Example: "  linkmon sh\n  linkmon sh < faults.txt\n  printf 'link s0.00 s1.00 down\\nwait 2s\\nheal --all\\n' | linkmon sh",
+		Example: "  linkmon sh\n  linkmon sh < faults.txt\n  printf 'link s0.00 s1.00 down\\nwait 2s\\nheal --all\\n' | " +
+			"linkmon sh",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m.chosen = new(chosenFabric)
 			s := &shell{of: m, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}

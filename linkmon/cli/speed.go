@@ -70,8 +70,8 @@ func (r *speedReader) read() {
 	}
 }
 
-// withSpeed calls run with an output for a program, and has the page draw the rates that the program
-// prints there. Without a unit it is our own output.
+// withSpeed calls run with an output for a program, and has the page draw the rates that the
+// program prints there. Without a unit it is our own output.
 func withSpeed(n *namespace.Namespace, program, unit string, run func(out *os.File) error) error {
 	if unit == "" {
 		return run(os.Stdout)

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/harness/rig"
 )
 
-// A number before the unit is a rate, in a line that is whole; what is printed is passed on as it is.
+// A number before the unit is a rate, in a line that is whole; what is printed is passed on as it
+// is.
 func TestARateIsReadFromALine(t *testing.T) {
 	for line, want := range map[string][]float64{
 		"  1.2 s    23.4 steps/s, the slowest took 219 ms\n": {23.4},

@@ -41,7 +41,8 @@ func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	m := &terminal{t: t, socket: filepath.Join(dir, "tmux")}
 	line := []string{
-		"env", asLinkmon + "=1", "LC_ALL=C.UTF-8", "WEFT_RUN_DIR=" + os.Getenv("WEFT_RUN_DIR"), "XDG_STATE_HOME=" + dir, "COLORTERM=truecolor",
+		"env", asLinkmon + "=1", "LC_ALL=C.UTF-8", "WEFT_RUN_DIR=" + os.Getenv("WEFT_RUN_DIR"), "XDG_STATE_HOME=" + dir,
+		"COLORTERM=truecolor",
 	}
 	line = append(append(append(line, env...), self), args...)
 	for i, word := range line {

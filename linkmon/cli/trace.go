@@ -37,8 +37,9 @@ ended, or when no more is heard of it.
 A packet lost on a wire is noticed when nobody has it any more: half a second later on a link with a fault, three on others.
 
 Exit codes: 0 all packets were followed to their ends, 1 of some nothing more was heard, 2 wrong input or no fabric.`,
-		Example: "  linkmon trace --src n000 --dst n333\n  linkmon trace --src n000 --dst n333 --count 10 --json\n  linkmon trace --all",
-		Args:    cobra.NoArgs,
+		Example: "  linkmon trace --src n000 --dst n333\n  linkmon trace --src n000 --dst n333 --count 10 --json\n  " +
+			"linkmon trace --all",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t.out, t.json = cmd.OutOrStdout(), m.json
 			switch {
@@ -220,7 +221,8 @@ func (t *tracing) unheard() error {
 	}
 	t.endRest("not heard of any more: ")
 	if missing := t.count - len(t.order); missing > 0 {
-		fmt.Fprintf(t.out, "%d of %d packets from %s to %s did not leave within %v: the send queue is long, or the link of %s is down, see linkmon status and linkmon links\n",
+		fmt.Fprintf(t.out, "%d of %d packets from %s to %s did not leave within %v: the send queue is long, or the link of "+
+			"%s is down, see linkmon status and linkmon links\n",
 			missing, t.count, t.src, t.dst, t.wait, t.src)
 	}
 	return command.ErrFailed

@@ -28,7 +28,9 @@ func TestTraceFollowsPacketsHopByHopToTheirEnds(t *testing.T) {
 	} {
 		require.Regexp(t, `(?m)^#\d+ +[\d.]+s  `+line+`$`, out)
 	}
-	require.Len(t, regexp.MustCompile(`(?m)^#\d+  delivered: n00 > s1\.0 > s0\.[01] > s1\.1 > n10, 0 reroutes$`).FindAllString(out, -1), 2)
+	require.Len(t,
+		regexp.MustCompile(`(?m)^#\d+  delivered: n00 > s1\.0 > s0\.[01] > s1\.1 > n10, 0 reroutes$`).FindAllString(out, -1),
+		2)
 
 	var ends int
 	for line := range strings.Lines(ok(t, "trace", "--src", "n00", "--dst", "n10", "--count", "3", "--json")) {
@@ -71,7 +73,8 @@ func TestTraceWaitsForHopsThatComeLate(t *testing.T) {
 	}
 	require.NoError(t, trace.take(hop(0.1, "s1.0", 0)))
 	require.NoError(t, trace.take(hop(0.3, "s1.1", 2)))
-	require.NoError(t, trace.take(fabric.HopView{Src: "n00", Dst: "n10", At: 0.4, Node: "n10", Hops: 3, Out: -1, End: fabric.EndDelivered}))
+	require.NoError(t,
+		trace.take(fabric.HopView{Src: "n00", Dst: "n10", At: 0.4, Node: "n10", Hops: 3, Out: -1, End: fabric.EndDelivered}))
 	require.ErrorIs(t, trace.take(hop(0.2, "s0.1", 1)), errEnough)
 	require.Equal(t, `#0    0.100000s  s1.0     in p0 vc0, out p1 vc0 to x  rule r
 #0    0.300000s  s1.1     in p0 vc0, out p1 vc0 to x  rule r

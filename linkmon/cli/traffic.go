@@ -11,9 +11,10 @@ import (
 
 func (m *monitor) trafficCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "traffic PATTERN:LOAD[,OPTION=...]",
-		Short:   "Replace what all NICs inject, as fabricd up --traffic has it; none stops them",
-		Long:    "Replaces what all NICs inject. What is in their send queues goes on. The patterns and their options are those of fabricd up --traffic.",
+		Use:   "traffic PATTERN:LOAD[,OPTION=...]",
+		Short: "Replace what all NICs inject, as fabricd up --traffic has it; none stops them",
+		Long: "Replaces what all NICs inject. What is in their send queues goes on. The patterns and their options are " +
+			"those of fabricd up --traffic.",
 		Example: "  linkmon traffic uniform:0.4\n  linkmon traffic none",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

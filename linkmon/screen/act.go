@@ -158,7 +158,10 @@ func (a *app) destroy(k string) tea.Cmd {
 	if k == "ctrl+k" {
 		return a.run(line, back)
 	}
-	a.confirm = &confirm{line: line, undo: back, question: title(verb) + " " + english.Plural(len(things), noun, "") + ": " + a.names(things) + "?"}
+	a.confirm = &confirm{
+		line: line, undo: back,
+		question: title(verb) + " " + english.Plural(len(things), noun, "") + ": " + a.names(things) + "?",
+	}
 	return nil
 }
 

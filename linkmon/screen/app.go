@@ -59,7 +59,10 @@ type app struct {
 
 func newApp(ctx context.Context, cfg Config) *app {
 	a := &app{ctx: ctx, cfg: cfg, th: newTheme(true, cfg.ASCII), w: 80, h: 24, marks: map[target]bool{}}
-	a.roots = []page{newMapPage(), newLinksPage(), newSwitchesPage(), newNICsPage(), newEventsPage(), newFaultsPage(), &chartsPage{}}
+	a.roots = []page{
+		newMapPage(), newLinksPage(), newSwitchesPage(), newNICsPage(), newEventsPage(), newFaultsPage(),
+		&chartsPage{},
+	}
 	a.stack, a.picker = []page{a.roots[0]}, newFabricsPage()
 	return a
 }
@@ -182,7 +185,8 @@ func (a *app) lines() []string {
 	}
 	sheet = sheet[:min(len(sheet), room-1)]
 	if a.picking() {
-		body = append([]string{"", "  which fabric? enter shows it; q quits", ""}, a.picker.draw(a, a.w, room-len(sheet)-3)...)
+		body = append([]string{"", "  which fabric? enter shows it; q quits", ""},
+			a.picker.draw(a, a.w, room-len(sheet)-3)...)
 	} else if a.mirror == nil {
 		body = a.waiting()
 	} else {
@@ -205,7 +209,10 @@ func (a *app) waiting() []string {
 	if a.unreachable != nil {
 		text = "no fabric: " + a.unreachable.Error()
 	}
-	return []string{"", "  " + clip(text, a.w-4, a.th.signs.ellipsis), "", a.render(dim, "  linkmon waits for it; q quits")}
+	return []string{
+		"", "  " + clip(text, a.w-4, a.th.signs.ellipsis), "",
+		a.render(dim, "  linkmon waits for it; q quits"),
+	}
 }
 
 func (a *app) render(t tone, text string) string { return a.th.styles[t].Render(text) }

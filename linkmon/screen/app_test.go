@@ -59,7 +59,10 @@ func TestFormsMakeTheLineThatWouldBeTyped(t *testing.T) {
 func TestNothingIsDoneWithoutAYes(t *testing.T) {
 	r := newRig(t, "kary-ntree:4,3")
 	r.traffic(3)
-	for _, keys := range []string{"x n", "x enter", "x esc", "2 ctrl+d q", "H n", "2 c esc", "2 i esc", "1 c", "5 c", "u"} {
+	for _, keys := range []string{
+		"x n", "x enter", "x esc", "2 ctrl+d q", "H n", "2 c esc", "2 i esc", "1 c", "5 c",
+		"u",
+	} {
 		r.press(strings.Fields(keys)...)
 		require.Empty(t, r.lines, keys)
 	}
@@ -171,7 +174,8 @@ func TestCommandsOpenPagesAndAreRemembered(t *testing.T) {
 	r.traffic(3)
 	r.cut("s0.00-s1.00", fabric.CutSignalled, true)
 	for command, want := range map[string]string{
-		"link s1.00 s0.00": "link s0.00-s1.00  cut ✕", "link s0.00-s1.10": "link s0.00-s1.10  up", "s1.03": "switch s1.03  up  holds 0",
+		"link s1.00 s0.00": "link s0.00-s1.00  cut ✕", "link s0.00-s1.10": "link s0.00-s1.10  up",
+		"s1.03":        "switch s1.03  up  holds 0",
 		"switch s1.02": "switch s1.02  up  holds 0", "n000": "link s2.00-n000  up", "fault 1": "fault 1: cut s0.00-s1.00",
 	} {
 		r.write(":" + command)
@@ -243,11 +247,16 @@ func TestWhateverIsPressedTheScreenFits(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	keys := []string{
-		"1", "2", "3", "4", "5", "6", "7", "enter", "esc", "up", "down", "left", "right", "tab", "shift+tab", "home", "end", "pgup", "pgdown",
-		"space", "c", "C", "f", "i", "x", "r", "u", "H", "y", "n", "-", "?", ":", "/", "s", "0", ".", "backspace", "ctrl+d", "ctrl+k", "d", "g", "G",
+		"1", "2", "3", "4", "5", "6", "7", "enter", "esc", "up", "down", "left", "right", "tab", "shift+tab", "home", "end",
+		"pgup", "pgdown",
+		"space", "c", "C", "f", "i", "x", "r", "u", "H", "y", "n", "-", "?", ":", "/", "s", "0", ".", "backspace", "ctrl+d",
+		"ctrl+k", "d", "g", "G",
 	}
 	draw := rand.New(rand.NewPCG(7, 7))
-	for _, spec := range []string{"kary-ntree:4,3", "mesh:3x3", "torus:4x4x3", "irregular:16,32,1", "mport-tree:36,2", "ring:12", "torus:20x20"} {
+	for _, spec := range []string{
+		"kary-ntree:4,3", "mesh:3x3", "torus:4x4x3", "irregular:16,32,1", "mport-tree:36,2",
+		"ring:12", "torus:20x20",
+	} {
 		r := newRig(t, spec)
 		r.traffic(3)
 		names := r.app.mirror.Topology.Links

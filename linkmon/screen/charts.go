@@ -27,9 +27,19 @@ type chart struct {
 
 var charts = []chart{
 	{"delivered", []func(api.Point) float64{func(p api.Point) float64 { return p.Delivered }}, rate, []tone{info}},
-	{"lost and discarded", []func(api.Point) float64{func(p api.Point) float64 { return p.Lost + p.Discarded }}, rate, []tone{bad}},
+	{
+		"lost and discarded",
+		[]func(api.Point) float64{func(p api.Point) float64 { return p.Lost + p.Discarded }},
+		rate,
+		[]tone{bad},
+	},
 	{"rerouted", []func(api.Point) float64{func(p api.Point) float64 { return p.Rerouted }}, rate, []tone{accent}},
-	{"packets in flight", []func(api.Point) float64{func(p api.Point) float64 { return float64(p.InFlight) }}, count, []tone{info}},
+	{
+		"packets in flight",
+		[]func(api.Point) float64{func(p api.Point) float64 { return float64(p.InFlight) }},
+		count,
+		[]tone{info},
+	},
 	{"latency, p50 and p99", []func(api.Point) float64{
 		func(p api.Point) float64 { return known(p.P50) }, func(p api.Point) float64 { return known(p.P99) },
 	}, micros, []tone{info, warn}},
@@ -83,7 +93,8 @@ func (p *chartsPage) draw(a *app, w, h int) []string {
 		}
 		out = append(out, block...)
 	}
-	foot := fmt.Sprintf("the last %d s; left and right choose another time; %s fault, %s restored", span, a.th.signs.rising, string(a.th.signs.load[0]))
+	foot := fmt.Sprintf("the last %d s; left and right choose another time; %s fault, %s restored", span,
+		a.th.signs.rising, string(a.th.signs.load[0]))
 	return append(out, a.render(dim, foot))
 }
 
@@ -128,7 +139,8 @@ func (a *app) plot(c chart, w, h int, span float64) []string {
 	for _, t := range c.tones {
 		colors = append(colors, a.th.palette[t])
 	}
-	options = append(options, asciigraph.SeriesColors(colors...), asciigraph.LabelColor(a.th.palette[dim]), asciigraph.AxisColor(a.th.palette[dim]))
+	options = append(options, asciigraph.SeriesColors(colors...), asciigraph.LabelColor(a.th.palette[dim]),
+		asciigraph.AxisColor(a.th.palette[dim]))
 	plotted := asciigraph.PlotMany(data, options...)
 	if a.cfg.ASCII {
 		plotted = strings.NewReplacer("┤", "|", "┼", "+").Replace(plotted)
@@ -138,8 +150,9 @@ func (a *app) plot(c chart, w, h int, span float64) []string {
 }
 
 var asciiChart = asciigraph.CharSet{
-	Horizontal: "-", VerticalLine: "|", ArcDownRight: "+", ArcDownLeft: "+", ArcUpRight: "+", ArcUpLeft: "+", EndCap: "-", StartCap: "-",
-	UpRight: "+", DownHorizontal: "-",
+	Horizontal: "-", VerticalLine: "|", ArcDownRight: "+", ArcDownLeft: "+", ArcUpRight: "+", ArcUpLeft: "+", EndCap: "-",
+	StartCap: "-",
+	UpRight:  "+", DownHorizontal: "-",
 }
 
 // resample is a figure of the history at n moments of the time shown; not a number where nothing is

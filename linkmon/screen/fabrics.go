@@ -8,7 +8,10 @@ import (
 
 // newFabricsPage lists the fabrics that run, to choose one of them.
 func newFabricsPage() *table {
-	return &table{name: "Fabrics", rows: fabricRows, empty: "no fabric is running", list: list{columns: columns("FABRIC", "TOPOLOGY", "ROUTING")}}
+	return &table{
+		name: "Fabrics", rows: fabricRows, empty: "no fabric is running",
+		list: list{columns: columns("FABRIC", "TOPOLOGY", "ROUTING")},
+	}
 }
 
 func fabricRows(a *app) (rows []row) {

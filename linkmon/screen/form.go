@@ -73,7 +73,10 @@ func newForm(a *app, verb string, links []target, fields ...field) *form {
 
 // signal asks whether the ends are told.
 func signal() field {
-	return field{name: "signal", choices: []string{"signalled", "silent"}, labels: []string{"signalled: both ends lose signal", "silent: nobody is told"}}
+	return field{
+		name: "signal", choices: []string{"signalled", "silent"},
+		labels: []string{"signalled: both ends lose signal", "silent: nobody is told"},
+	}
 }
 
 // direction asks which way, by the names of the ends when there is one link.
@@ -169,7 +172,8 @@ func (f *form) draw(a *app, w int) []string {
 	default:
 		body = append(body, a.render(info, clip(f.line(), w-4, a.th.signs.ellipsis)))
 	}
-	body = append(body, a.render(strong, "enter")+a.render(dim, " do it   ")+a.render(strong, "tab")+a.render(dim, " next   ")+
+	body = append(body, a.render(strong, "enter")+a.render(dim, " do it   ")+a.render(strong, "tab")+
+		a.render(dim, " next   ")+
 		a.render(strong, "left right")+a.render(dim, " choose   ")+a.render(strong, "esc")+a.render(dim, " leave it"))
 	return a.box(f.title, body, w)
 }
@@ -205,7 +209,8 @@ func (f *form) input(a *app, x field, focused bool) string {
 func (a *app) box(title string, body []string, w int) []string {
 	s := a.th.signs
 	title = clip(" "+title+" ", w-6, s.ellipsis)
-	out := []string{s.topLeft + s.rule + a.render(strong, title) + strings.Repeat(s.rule, max(0, w-3-lipgloss.Width(title))) + s.topRight}
+	out := []string{s.topLeft + s.rule + a.render(strong, title) +
+		strings.Repeat(s.rule, max(0, w-3-lipgloss.Width(title))) + s.topRight}
 	for _, line := range body {
 		out = append(out, s.side+" "+fit(line, w-4)+" "+s.side)
 	}
@@ -235,6 +240,7 @@ func (c *confirm) key(a *app, k string) tea.Cmd {
 
 func (c *confirm) draw(a *app, w int) []string {
 	body := wrapped(c.question, w-4)
-	body = append(body, "", a.render(strong, "y")+a.render(dim, " yes   ")+a.render(strong, "n")+a.render(dim, " no, leave it (also enter and esc)"))
+	body = append(body, "", a.render(strong, "y")+a.render(dim, " yes   ")+a.render(strong, "n")+
+		a.render(dim, " no, leave it (also enter and esc)"))
 	return a.box("Really?", body, w)
 }

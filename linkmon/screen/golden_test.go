@@ -32,7 +32,8 @@ func (r *rig) golden(name string, profile colorprofile.Profile) {
 	}
 	want, err := os.ReadFile(file)
 	require.NoError(r.t, err)
-	require.Equal(r.t, string(want), b.String(), "go test -run Golden -update writes what is drawn now; look at the difference")
+	require.Equal(r.t, string(want), b.String(),
+		"go test -run Golden -update writes what is drawn now; look at the difference")
 }
 
 // broken is a tree in which something of every kind is wrong.
@@ -50,7 +51,10 @@ func broken(t *testing.T, configure ...func(*Config)) *rig {
 		}
 		f.Switches = []api.SwitchView{
 			{I: r.app.mirror.Topology.Switch("s0.00"), State: switchUp, Held: 4, Blocked: 2, Rerouted: 120, UTurns: 0},
-			{I: r.app.mirror.Topology.Switch("s1.10"), State: switchUp, Held: 3, Rerouted: 80, UTurns: 75, Vector: "p0.1: 0b0001"},
+			{
+				I: r.app.mirror.Topology.Switch("s1.10"), State: switchUp, Held: 3, Rerouted: 80, UTurns: 75,
+				Vector: "p0.1: 0b0001",
+			},
 			{I: r.app.mirror.Topology.Switch("s1.03"), State: switchDown},
 		}
 		f.Totals.Rerouted += 400
@@ -89,7 +93,10 @@ func TestGoldenPagesAt80By24(t *testing.T) {
 }
 
 func TestGoldenMapsOfOtherTopologies(t *testing.T) {
-	for _, spec := range []string{"mesh:8x8", "torus:4x4x3", "torus:4x4x4", "irregular:16,32,1", "mport-tree:36,2", "ring:12"} {
+	for _, spec := range []string{
+		"mesh:8x8", "torus:4x4x3", "torus:4x4x4", "irregular:16,32,1", "mport-tree:36,2",
+		"ring:12",
+	} {
 		t.Run(spec, func(t *testing.T) {
 			r := newRig(t, spec)
 			r.traffic(10)
@@ -106,7 +113,8 @@ func TestGoldenMapsOfTreesUseTheTerminalThereIs(t *testing.T) {
 			r.size(size.w, size.h)
 			r.traffic(10)
 			r.press("right")
-			r.golden(fmt.Sprintf("map-%dx%d-%s", size.w, size.h, strings.NewReplacer(":", "-", ",", "-").Replace(spec)), colorprofile.ASCII)
+			r.golden(fmt.Sprintf("map-%dx%d-%s", size.w, size.h, strings.NewReplacer(":", "-", ",", "-").Replace(spec)),
+				colorprofile.ASCII)
 		}
 	}
 }

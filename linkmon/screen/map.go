@@ -291,6 +291,7 @@ func (t theme) legend() string {
 	s := t.signs
 	sign := func(tr trouble) string { return string(s.trouble[tr]) }
 	return fmt.Sprintf("%s load %s cut %s silent %s down %s impaired %s flaps %c U-turn %c reroute %c waits",
-		string([]rune{s.load[0], s.load[1], s.load[4], s.load[8]}), sign(linkCut), sign(linkSilent), sign(linkDown), sign(linkImpaired),
+		string([]rune{s.load[0], s.load[1], s.load[4], s.load[8]}), sign(linkCut), sign(linkSilent), sign(linkDown),
+		sign(linkImpaired),
 		sign(linkFlapping), s.turn, s.rerouted, s.blocked)
 }

@@ -11,8 +11,8 @@ import (
 // distance of two neighbouring switches; across it is the room for a name and a gap of two.
 const freeLines = 2
 
-// mostGrowths is how often a map is drawn a tenth larger for links that find no way around names, and
-// mostChecked links times switches up to which they look for one.
+// mostGrowths is how often a map is drawn a tenth larger for links that find no way around names,
+// and mostChecked links times switches up to which they look for one.
 const (
 	mostGrowths = 12
 	mostChecked = 1 << 23
@@ -68,8 +68,8 @@ func (p *mapPage) spread(name int, across, down float64) {
 	}
 }
 
-// bend has no link run behind the name of a switch that it does not touch. It reports false when one
-// still does.
+// bend has no link run behind the name of a switch that it does not touch. It reports false when
+// one still does.
 func (p *mapPage) bend() bool {
 	at := make([]layout.Point, len(p.spots))
 	for i := range p.spots {
@@ -82,7 +82,8 @@ func (p *mapPage) bend() bool {
 			continue
 		}
 		var clear bool
-		box := layout.Point{X: (float64(p.spots[from].w) + 1) / p.unit, Y: 5 / p.unit} // half of it, a dot beside it and three above
+		// half of it, a dot beside it and three above
+		box := layout.Point{X: (float64(p.spots[from].w) + 1) / p.unit, Y: 5 / p.unit}
 		p.bends[i], clear = layout.Around(at, from, to, 0, 0, box)
 		all = all && clear
 	}

@@ -5,9 +5,9 @@ import (
 )
 
 // arrangeGrid puts the switches of a mesh or torus where their coordinates say, the planes of a
-// third dimension one after the other, in rows that run to the right and to the left by turns, as on
-// the page where there is room. Links are drawn between neighbours; those that go round or to another
-// plane are stubs behind the name.
+// third dimension one after the other, in rows that run to the right and to the left by turns, as
+// on the page where there is room. Links are drawn between neighbours; those that go round or to
+// another plane are stubs behind the name.
 func (p *mapPage) arrangeGrid(size [3]int, w int) {
 	t := p.of
 	name := 1

@@ -79,8 +79,9 @@ func (p *mapPage) tall() int {
 	return 2
 }
 
-// spotWidth is the width for the switches of a tier: of one line, one character for each link, or as
-// many as fit, and at least the names; of several lines, as few as the names and their signs need.
+// spotWidth is the width for the switches of a tier: of one line, one character for each link, or
+// as many as fit, and at least the names; of several lines, as few as the names and their signs
+// need.
 func (p *mapPage) spotWidth(list []int, w int) int {
 	most, name := 0, 1
 	for _, i := range list {

@@ -10,8 +10,8 @@ import (
 )
 
 // Bounds of what is kept, chosen by us: events and reports as many as anybody scrolls through, ten
-// minutes of history at a point a second, as the fabric keeps it, and of each link as much as a line
-// of the screen shows.
+// minutes of history at a point a second, as the fabric keeps it, and of each link as much as a
+// line of the screen shows.
 const (
 	maxEvents  = 2000
 	maxFaults  = 1000

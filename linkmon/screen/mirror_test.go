@@ -37,7 +37,10 @@ func TestTheTopologyIsReadAsTheAPIGivesIt(t *testing.T) {
 	require.False(t, grid)
 	require.Zero(t, read(t, "irregular:8,12,1").Tiers())
 
-	for bad, want := range map[string]string{`[`: "unexpected end of JSON input", `{"links":[{"id":"x","a":"s0","b":"s1"}]}`: "link x ends at \"s0\", which is not in it"} {
+	for bad, want := range map[string]string{
+		`[`: "unexpected end of JSON input",
+		`{"links":[{"id":"x","a":"s0","b":"s1"}]}`: "link x ends at \"s0\", which is not in it",
+	} {
 		_, err := readTopology([]byte(bad))
 		require.EqualError(t, err, "topology of the fabric: "+want)
 	}
@@ -63,7 +66,10 @@ func TestDeltasReplaceWhatChangedAndASnapshotAll(t *testing.T) {
 	s := &frames{last: api.Frame{Run: "one"}}
 	require.False(t, m.Apply(s.next(api.KindDelta, nil)), "nothing came before")
 	require.True(t, m.Apply(s.next(api.KindSnapshot, func(f *api.Frame) {
-		f.Links = []api.LinkView{{I: 0, State: fabric.LinkCut, CutAB: "silent", CutBA: "silent", AUp: true, BUp: true}, {I: 1, State: fabric.LinkUp}}
+		f.Links = []api.LinkView{
+			{I: 0, State: fabric.LinkCut, CutAB: "silent", CutBA: "silent", AUp: true, BUp: true},
+			{I: 1, State: fabric.LinkUp},
+		}
 		f.Switches = []api.SwitchView{{I: 2, State: switchDown}}
 		f.Deadlock = []api.ChannelView{{Link: 3}}
 	})))
@@ -104,7 +110,8 @@ func TestEveryTroubleOfALinkHasAName(t *testing.T) {
 		require.Equal(t, want, troubleOf(l), want.String())
 	}
 	require.Equal(t, linkComing, troubleOf(api.LinkView{State: fabric.LinkComing}))
-	require.Equal(t, linkCut, troubleOf(api.LinkView{State: fabric.LinkCut, CutBA: fabric.CutSilent, AUp: true}), "one end has noticed")
+	require.Equal(t, linkCut, troubleOf(api.LinkView{State: fabric.LinkCut, CutBA: fabric.CutSilent, AUp: true}),
+		"one end has noticed")
 	require.Equal(t, "deadlock", linkDeadlocked.String())
 }
 
@@ -175,7 +182,11 @@ func TestALinkIsToldAsTheFabricTellsIt(t *testing.T) {
 	i := m.Topology.Link("s0.0-s1.0")
 	require.True(t, m.Apply(s.next(api.KindSnapshot, func(f *api.Frame) {
 		f.Links = []api.LinkView{{I: i, State: fabric.LinkDown, CutAB: "silent", SuffersBA: "loss 1%"}}
-		f.Switches = []api.SwitchView{{I: m.Topology.Switch("s1.0"), State: switchDown}, {I: m.Topology.Switch("s0.0"), State: switchSuspect}}
+		f.Switches = []api.SwitchView{
+			{I: m.Topology.Switch("s1.0"), State: switchDown},
+			{I: m.Topology.Switch("s0.0"), State: switchSuspect},
+		}
 	})))
-	require.Equal(t, "cut s0.0 to s1.0, silent; s1.0 to s0.0 loss 1%; s1.0 is down; s0.0 does not answer", m.LinkState(i).Details())
+	require.Equal(t, "cut s0.0 to s1.0, silent; s1.0 to s0.0 loss 1%; s1.0 is down; s0.0 does not answer",
+		m.LinkState(i).Details())
 }

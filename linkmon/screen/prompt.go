@@ -158,12 +158,16 @@ func (a *app) complete(line string) tea.Cmd {
 }
 
 func containsWord(list []string, word string) bool {
-	return slices.ContainsFunc(list, func(s string) bool { return strings.TrimRight(s, " ") == strings.TrimRight(word, " ") })
+	return slices.ContainsFunc(list,
+		func(s string) bool { return strings.TrimRight(s, " ") == strings.TrimRight(word, " ") })
 }
 
 // ownWords are the commands that only the full screen has, which open its pages.
 func (a *app) ownWords(line string) (list []string) {
-	for _, w := range []string{"map", "links", "switches", "nics", "events", "faults", "charts", "fabrics", "help", "quit"} {
+	for _, w := range []string{
+		"map", "links", "switches", "nics", "events", "faults", "charts", "fabrics", "help",
+		"quit",
+	} {
 		if line != "" && strings.HasPrefix(w, line) {
 			list = append(list, w)
 		}

@@ -112,9 +112,11 @@ func (r *rig) step(change func(f *api.Frame)) {
 func pointOf(was, f api.Frame) api.Point {
 	rate := func(now, before uint64) float64 { return float64(now-before) / (f.At - was.At) }
 	return api.Point{
-		At: f.At, Injected: rate(f.Ledger.Injected, was.Ledger.Injected), Delivered: rate(f.Ledger.Delivered, was.Ledger.Delivered),
-		Lost: rate(f.Ledger.Lost, was.Ledger.Lost), Rerouted: rate(f.Totals.Rerouted, was.Totals.Rerouted), InFlight: f.Ledger.InFlight,
-		P50: f.Sample.Latency.P50, P99: f.Sample.Latency.P99,
+		At: f.At, Injected: rate(f.Ledger.Injected, was.Ledger.Injected),
+		Delivered: rate(f.Ledger.Delivered, was.Ledger.Delivered),
+		Lost:      rate(f.Ledger.Lost, was.Ledger.Lost), Rerouted: rate(f.Totals.Rerouted, was.Totals.Rerouted),
+		InFlight: f.Ledger.InFlight,
+		P50:      f.Sample.Latency.P50, P99: f.Sample.Latency.P99,
 	}
 }
 
@@ -130,7 +132,8 @@ func (r *rig) traffic(frames int) {
 			if n == 1 {
 				for i := range r.app.mirror.Links {
 					load := float64(i%9) / 10
-					f.Links = append(f.Links, api.LinkView{I: i, State: fabric.LinkUp, RateAB: 1000 * load, RateBA: 500 * load, LoadAB: load, LoadBA: load / 2})
+					f.Links = append(f.Links,
+						api.LinkView{I: i, State: fabric.LinkUp, RateAB: 1000 * load, RateBA: 500 * load, LoadAB: load, LoadBA: load / 2})
 				}
 			}
 		})
@@ -142,8 +145,9 @@ func (r *rig) cut(name, how string, seen bool) {
 	i := r.app.mirror.Topology.Link(name)
 	require.GreaterOrEqual(r.t, i, 0)
 	report := fault.Report{
-		ID: len(r.app.mirror.Faults) + 1, Kind: "cut", Target: name, What: "cut " + name, At: r.frame.At + 0.2, LostWire: 2, LostQueued: 1,
-		Rerouted: 1066, Silent: how == fabric.CutSilent, Open: true,
+		ID: len(r.app.mirror.Faults) + 1, Kind: "cut", Target: name, What: "cut " + name, At: r.frame.At + 0.2, LostWire: 2,
+		LostQueued: 1,
+		Rerouted:   1066, Silent: how == fabric.CutSilent, Open: true,
 		Detected: []fault.Detection{{End: "s0.00", Port: 0, AfterSeconds: 0.00002, How: fault.BySignal}}, SeenAfter: 0.00002,
 	}
 	r.step(func(f *api.Frame) {
@@ -165,7 +169,8 @@ func (r *rig) press(keys ...string) {
 // keyOf is the message of a key.
 func keyOf(k string) tea.KeyPressMsg {
 	named := map[string]rune{
-		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
+		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown,
+		"left":  tea.KeyLeft,
 		"right": tea.KeyRight, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "home": tea.KeyHome, "end": tea.KeyEnd,
 		"pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp,
 	}

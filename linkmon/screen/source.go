@@ -108,8 +108,8 @@ type (
 // question asks for all about a switch.
 type question func(ctx context.Context, name string, forwarding bool) (api.SwitchDetail, error)
 
-// attend keeps a connection to the fabric and sends what comes over it, until ctx ends; after chosen,
-// to another.
+// attend keeps a connection to the fabric and sends what comes over it, until ctx ends; after
+// chosen, to another.
 func attend(ctx context.Context, cfg Config, chosen <-chan struct{}, send func(tea.Msg)) {
 	for ctx.Err() == nil {
 		err := follow(ctx, cfg, chosen, send)

@@ -38,7 +38,10 @@ type detailed struct {
 const askTime = 5 * time.Second
 
 func newSwitchPage(a *app, i int) *switchPage {
-	return &switchPage{name: a.mirror.Topology.Switches[i].ID, index: i, list: list{columns: columns(">PORT", "PEER", "STATE", ">LOAD", ">VC", ">IN", ">OUT", ">CREDITS", "WAITED FOR")}}
+	return &switchPage{
+		name: a.mirror.Topology.Switches[i].ID, index: i,
+		list: list{columns: columns(">PORT", "PEER", "STATE", ">LOAD", ">VC", ">IN", ">OUT", ">CREDITS", "WAITED FOR")},
+	}
 }
 
 func (p *switchPage) title() string { return p.name }
@@ -121,8 +124,10 @@ func (p *switchPage) draw(a *app, w, h int) []string {
 // summary is what the switch has done so far.
 func (p *switchPage) summary() string {
 	d := p.detail
-	text := fmt.Sprintf("received %s  forwarded %s  rerouted %s  U-turns %s  discarded %s", count(float64(d.Counts.Received)),
-		count(float64(d.Counts.Forwarded)), count(float64(d.Counts.Rerouted)), count(float64(d.Counts.UTurns)), count(float64(d.Counts.Discarded)))
+	text := fmt.Sprintf("received %s  forwarded %s  rerouted %s  U-turns %s  discarded %s",
+		count(float64(d.Counts.Received)),
+		count(float64(d.Counts.Forwarded)), count(float64(d.Counts.Rerouted)), count(float64(d.Counts.UTurns)),
+		count(float64(d.Counts.Discarded)))
 	if d.Process != "" {
 		text += "  " + d.Process
 	}
@@ -218,7 +223,8 @@ func (p *switchPage) below(a *app, w int) (out []string) {
 		for _, o := range wait.For {
 			outs = append(outs, fmt.Sprintf("port %d vc %d", o.Port, o.VC))
 		}
-		add("waits", fmt.Sprintf("%s%s%s from port %d vc %d, for %s", wait.Src, a.th.signs.to, wait.Dst, wait.In, wait.InVC, strings.Join(outs, " or ")), warn)
+		add("waits", fmt.Sprintf("%s%s%s from port %d vc %d, for %s", wait.Src, a.th.signs.to, wait.Dst, wait.In, wait.InVC,
+			strings.Join(outs, " or ")), warn)
 	}
 	return out
 }

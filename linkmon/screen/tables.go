@@ -42,7 +42,10 @@ func (p *table) draw(a *app, w, h int) []string {
 }
 
 func newLinksPage() *table {
-	return &table{name: "Links", rows: linkRows, empty: "no links", list: list{columns: columns("LINK", "STATE", ">A TO B", ">B TO A", ">LOAD", ">QUEUED", ">LOST", "DETAILS")}}
+	return &table{
+		name: "Links", rows: linkRows, empty: "no links",
+		list: list{columns: columns("LINK", "STATE", ">A TO B", ">B TO A", ">LOAD", ">QUEUED", ">LOST", "DETAILS")},
+	}
 }
 
 func linkRows(a *app) (rows []row) {
@@ -75,7 +78,11 @@ func (t theme) stateWord(tr trouble) string {
 }
 
 func newSwitchesPage() *table {
-	return &table{name: "Switches", rows: switchRows, empty: "no switches", list: list{columns: columns("SWITCH", "STATE", ">LINKS UP", ">LOAD", ">HELD", ">BLOCKED", ">REROUTED", ">U-TURNS", "RE-ROUTE VECTOR")}}
+	return &table{
+		name: "Switches", rows: switchRows, empty: "no switches",
+		list: list{columns: columns("SWITCH", "STATE", ">LINKS UP", ">LOAD", ">HELD", ">BLOCKED", ">REROUTED", ">U-TURNS",
+			"RE-ROUTE VECTOR")},
+	}
 }
 
 func switchRows(a *app) (rows []row) {
@@ -122,7 +129,11 @@ func switchRows(a *app) (rows []row) {
 }
 
 func newNICsPage() *table {
-	return &table{name: "NICs", rows: nicRows, empty: "no NICs", list: list{columns: columns("NIC", "SWITCH", "STATE", ">SENDS", ">RECEIVES", ">LOAD", ">SEND QUEUE", ">LOST", "DETAILS")}}
+	return &table{
+		name: "NICs", rows: nicRows, empty: "no NICs",
+		list: list{columns: columns("NIC", "SWITCH", "STATE", ">SENDS", ">RECEIVES", ">LOAD", ">SEND QUEUE", ">LOST",
+			"DETAILS")},
+	}
 }
 
 func nicRows(a *app) (rows []row) {
@@ -153,7 +164,10 @@ func nicRows(a *app) (rows []row) {
 }
 
 func newEventsPage() *table {
-	return &table{name: "Events", rows: eventRows, empty: "nothing has happened yet", list: list{tail: true, columns: columns(">AT", "WHAT HAPPENED")}}
+	return &table{
+		name: "Events", rows: eventRows, empty: "nothing has happened yet",
+		list: list{tail: true, columns: columns(">AT", "WHAT HAPPENED")},
+	}
 }
 
 func eventRows(a *app) (rows []row) {

@@ -106,7 +106,8 @@ func (a *app) linkLines(link, w int) []string {
 	add("end a", fmt.Sprintf("%s port %d, %s", l.A, l.APort, seen(v.AUp, v.HeldA)))
 	add("end b", fmt.Sprintf("%s port %d, %s", l.B, l.BPort, seen(v.BUp, v.HeldB)))
 	direction := func(label, from, to string, rates, load float64, queued int) {
-		add(label, fmt.Sprintf("%s %s %s: %8s  load %4s %s  queued %d", from, a.th.signs.to, to, rate(rates), percent(load), a.bar(load, 16), queued))
+		add(label, fmt.Sprintf("%s %s %s: %8s  load %4s %s  queued %d", from, a.th.signs.to, to, rate(rates), percent(load),
+			a.bar(load, 16), queued))
 	}
 	direction("a to b", l.A, l.B, v.RateAB, v.LoadAB, v.QueuedAB)
 	direction("b to a", l.B, l.A, v.RateBA, v.LoadBA, v.QueuedBA)
@@ -166,14 +167,16 @@ func (a *app) bar(load float64, w int) string {
 	if a.cfg.ASCII {
 		sign = "#"
 	}
-	return a.render(loadTone(load), strings.Repeat(sign, full)) + a.render(dim, strings.Repeat(string(a.th.signs.load[0]), w-full))
+	return a.render(loadTone(load), strings.Repeat(sign, full)) +
+		a.render(dim, strings.Repeat(string(a.th.signs.load[0]), w-full))
 }
 
 // linkFigures is a link on one line.
 func (a *app) linkFigures(link int) string {
 	v, tr := a.mirror.Links[link], a.mirror.Trouble(link)
 	text := a.render(troubleTone(tr), a.th.stateWord(tr))
-	text += fmt.Sprintf("  %s %s, %s %s  load %s  queued %d/%d", a.th.signs.to, rate(v.RateAB), a.th.signs.back, rate(v.RateBA),
+	text += fmt.Sprintf("  %s %s, %s %s  load %s  queued %d/%d", a.th.signs.to, rate(v.RateAB), a.th.signs.back,
+		rate(v.RateBA),
 		percent(busier(v)), v.QueuedAB, v.QueuedBA)
 	if v.Lost > 0 {
 		text += "  " + a.render(bad, fmt.Sprintf("lost %d", v.Lost))

@@ -52,7 +52,8 @@ func readTopology(raw []byte) (*topology, error) {
 			atA        bool
 		}{{l.A, l.B, l.APort, true}, {l.B, l.A, l.BPort, false}} {
 			if s, ok := t.switches[end.node]; ok {
-				t.Ports[s] = append(t.Ports[s], port{Number: end.port, Link: i, Peer: end.peer, Switch: t.Switch(end.peer), AtA: end.atA})
+				t.Ports[s] = append(t.Ports[s],
+					port{Number: end.port, Link: i, Peer: end.peer, Switch: t.Switch(end.peer), AtA: end.atA})
 			} else if n, ok := t.nics[end.node]; ok {
 				t.NICLinks[n] = i
 			} else {

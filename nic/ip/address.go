@@ -1,5 +1,5 @@
-// Package ip carries packets of the Internet protocols through NICs: which addresses NICs have, and a
-// [Port] by which a stack of a kernel, or of this process, sends and takes packets. A packet is a
+// Package ip carries packets of the Internet protocols through NICs: which addresses NICs have, and
+// a [Port] by which a stack of a kernel, or of this process, sends and takes packets. A packet is a
 // payload, from its IP header on.
 package ip
 

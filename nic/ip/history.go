@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft"
 )
 
-// maxHistory bounds what a connection remembers of each kind; chosen by us. What is forgotten makes an
-// answer a little smaller, never larger.
+// maxHistory bounds what a connection remembers of each kind; chosen by us. What is forgotten makes
+// an answer a little smaller, never larger.
 const maxHistory = 32
 
 // history is what a connection has suffered, for questions about the time since any moment.

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/nic/nicd"
 )
 
-// What a record says of the time since a moment is what happened then, or a little less, whatever the
-// moment.
+// What a record says of the time since a moment is what happened then, or a little less, whatever
+// the moment.
 func TestARecordSaysWhatConnectionsSufferedSinceAMoment(t *testing.T) {
 	type stood struct{ from, to weft.Time }
 	for seed := range uint64(20) {

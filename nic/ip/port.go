@@ -13,8 +13,8 @@ import (
 // ErrClosed tells that a port has been closed.
 var ErrClosed = errors.New("the port is closed")
 
-// Port sends and takes packets of IP by a NIC. What the NIC does not take now waits, so that nothing
-// is lost for want of room. One goroutine calls Receive, any number may call Send.
+// Port sends and takes packets of IP by a NIC. What the NIC does not take now waits, so that
+// nothing is lost for want of room. One goroutine calls Receive, any number may call Send.
 type Port struct {
 	nic    *nicd.NIC
 	id     weft.NICID
@@ -36,7 +36,8 @@ type Port struct {
 	in, out   meter   // guarded by recording
 }
 
-// Open attaches a port to a NIC, which is number id of so many, in place of what was attached before.
+// Open attaches a port to a NIC, which is number id of so many, in place of what was attached
+// before.
 func Open(n *nicd.NIC, id weft.NICID, nics int) *Port {
 	p := &Port{
 		nic: n, id: id, nics: nics, room: make(chan struct{}, 1), came: make(chan struct{}, 1),
@@ -144,8 +145,8 @@ func (p *Port) Traffic() Traffic {
 // Strays is how many packets were left out that were for no other NIC.
 func (p *Port) Strays() uint64 { return p.strays.Load() }
 
-// Receive waits until packets have come, and calls take with each, in order. take must not keep them.
-// The error is [ErrClosed].
+// Receive waits until packets have come, and calls take with each, in order. take must not keep
+// them. The error is [ErrClosed].
 func (p *Port) Receive(take func(packet []byte)) error {
 	select {
 	case <-p.came:
@@ -173,8 +174,8 @@ func (p *Port) Receive(take func(packet []byte)) error {
 	return nil
 }
 
-// Close detaches the port, which must not be open twice, and ends Send and Receive. What waits to be
-// taken is dropped; the ledger has it as delivered.
+// Close detaches the port, which must not be open twice, and ends Send and Receive. What waits to
+// be taken is dropped; the ledger has it as delivered.
 func (p *Port) Close() {
 	p.mu.Lock()
 	if p.over {

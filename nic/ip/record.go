@@ -132,7 +132,8 @@ func (r *Record) Since(now, from weft.Time) (list []nicd.Suffered) {
 	return list
 }
 
-// End notes that nothing is sent any more: all connections have ended, and only Since tells of them.
+// End notes that nothing is sent any more: all connections have ended, and only Since tells of
+// them.
 func (r *Record) End() {
 	for _, c := range r.list {
 		c.Ended, c.past = true, true

@@ -80,8 +80,8 @@ func ReadSegment(packet []byte) (s Segment, ok bool) {
 	return s, true
 }
 
-// Text says in a line what a packet is: a segment of TCP, or by which protocol it goes where; empty:
-// it is none of IP.
+// Text says in a line what a packet is: a segment of TCP, or by which protocol it goes where;
+// empty: it is none of IP.
 func Text(packet []byte) string {
 	if s, ok := ReadSegment(packet); ok {
 		kind := ""

@@ -80,8 +80,8 @@ func (*link) LinkAddress() tcpip.LinkAddress { return "" }
 // SetLinkAddress implements [stack.NetworkLinkEndpoint].
 func (*link) SetLinkAddress(tcpip.LinkAddress) {}
 
-// Capabilities implements [stack.NetworkLinkEndpoint]. A kernel may have the other end, so checksums
-// are computed and checked.
+// Capabilities implements [stack.NetworkLinkEndpoint]. A kernel may have the other end, so
+// checksums are computed and checked.
 func (*link) Capabilities() stack.LinkEndpointCapabilities { return 0 }
 
 // Wait implements [stack.NetworkLinkEndpoint].

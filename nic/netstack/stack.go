@@ -112,7 +112,8 @@ func (s *Stack) configure() tcpip.Error {
 // Close ends the stack and its port. Connections that are open break off.
 func (s *Stack) Close() { s.close() }
 
-// endTime is how long the NIC may take to take what the ends of connections tell their peers. Chosen by us.
+// endTime is how long the NIC may take to take what the ends of connections tell their peers.
+// Chosen by us.
 const endTime = time.Second
 
 func (s *Stack) end() {
@@ -128,8 +129,8 @@ func (s *Stack) end() {
 	s.stack.Wait()
 }
 
-// DialContext connects to an address, as "n111:80", as [net.Dialer] does: over tcp, tcp4, tcp6, udp,
-// udp4 or udp6.
+// DialContext connects to an address, as "n111:80", as [net.Dialer] does: over tcp, tcp4, tcp6,
+// udp, udp4 or udp6.
 func (s *Stack) DialContext(ctx context.Context, network, to string) (net.Conn, error) {
 	transport, protocol, at, err := s.resolve(network, to)
 	if err == nil && at.Addr == (tcpip.Address{}) {
@@ -218,9 +219,9 @@ func address(a netip.Addr) tcpip.Address {
 	return tcpip.AddrFrom16(a.As16())
 }
 
-// mustWait reports whether whoever sends a packet waits for room: TCP does, which sends from goroutines
-// of its own. What the stack answers at once, it sends in the goroutine that takes packets, which must
-// not wait, or two stacks would wait for each other; and datagrams may be lost.
+// mustWait reports whether whoever sends a packet waits for room: TCP does, which sends from
+// goroutines of its own. What the stack answers at once, it sends in the goroutine that takes
+// packets, which must not wait, or two stacks would wait for each other; and datagrams may be lost.
 func mustWait(packet []byte) bool {
 	s, ok := ip.ReadSegment(packet)
 	return ok && !s.Reset

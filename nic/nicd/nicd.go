@@ -79,7 +79,8 @@ func (n *NIC) Send(dst weft.NICID, size int, traced bool) (seq uint64, err error
 	return seq, err
 }
 
-// Attach has what packets carry for this NIC go to c, in place of who had it before; nil: to nobody.
+// Attach has what packets carry for this NIC go to c, in place of who had it before; nil: to
+// nobody.
 func (n *NIC) Attach(c switchd.Carrier) {
 	n.Driver.Attach(c)
 	n.Do(func(_ weft.Time, out *weft.Actions) {

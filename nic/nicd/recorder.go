@@ -19,8 +19,8 @@ type Suffered struct {
 	Still    weft.Time      // the longest in which nothing of what was sent was acknowledged
 }
 
-// Record has a recorder tell of the NIC's connections from now on. It returns the one before; nil: there
-// was none.
+// Record has a recorder tell of the NIC's connections from now on. It returns the one before; nil:
+// there was none.
 func (n *NIC) Record(r Recorder) (before Recorder) {
 	if was := n.recorder.Swap(&r); was != nil {
 		before = *was

@@ -19,13 +19,16 @@ import (
 )
 
 func booksimCompare() *cobra.Command {
-	return experiment("booksim-compare BOOKSIM.csv FOLDER", "Run Weft on the networks and at the loads that run.sh has run BookSim2 on",
+	return experiment("booksim-compare BOOKSIM.csv FOLDER",
+		"Run Weft on the networks and at the loads that run.sh has run BookSim2 on",
 		`Runs Weft on the networks and at the loads that booksim/run.sh has run BookSim2 on, and draws the curves of both.
 
 It writes booksim-weft.csv and one SVG and PNG a network into the folder, and prints the means of both and their spread
 over the seeds. What booksim-weft.csv holds already is not measured again: remove it when Weft has changed.
 docs/results/booksim.md says what is compared.`,
-		cobra.ExactArgs(2), func(ctx context.Context, args []string) error { return compare(ctx, networks, args[0], args[1]) })
+		cobra.ExactArgs(2), func(ctx context.Context, args []string) error {
+			return compare(ctx, networks, args[0], args[1])
+		})
 }
 
 // compare measures the networks that the table of BookSim2 has, and writes what it is about into
@@ -104,7 +107,8 @@ const booksimHeader = "network,variant,load,seed,status,accepted,latency,hops"
 
 // String is a row of our table.
 func (r booksimRun) String() string {
-	return fmt.Sprintf("%s,%s,%v,%d,ok,%.4f,%.3f,%.4f", r.network, r.variant, r.load, r.seed, r.accepted, r.latency, r.hops)
+	return fmt.Sprintf("%s,%s,%v,%d,ok,%.4f,%.3f,%.4f", r.network, r.variant, r.load, r.seed, r.accepted, r.latency,
+		r.hops)
 }
 
 // booksimTable is runs in the order in which they stand in a file.
@@ -129,7 +133,8 @@ func readTable(path string) (booksimTable, error) {
 	for _, name := range []string{"network", "variant", "load", "seed", "status", "accepted", "latency", "hops"} {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return nil, fmt.Errorf("%s: no column %q: is it a table of run.sh or booksim-compare? It has %s", path, name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s: no column %q: is it a table of run.sh or booksim-compare? It has %s", path, name,
+				strings.Join(names, ", "))
 		}
 		at[name] = i
 	}
@@ -149,7 +154,10 @@ func readTable(path string) (booksimTable, error) {
 		if r.seed, err = strconv.ParseUint(row[at["seed"]], 10, 64); err != nil {
 			return nil, fmt.Errorf("%s, line %d, seed: %w", path, line, err)
 		}
-		for name, to := range map[string]*float64{"load": &r.load, "accepted": &r.accepted, "latency": &r.latency, "hops": &r.hops} {
+		for name, to := range map[string]*float64{
+			"load": &r.load, "accepted": &r.accepted, "latency": &r.latency,
+			"hops": &r.hops,
+		} {
 			if *to, err = strconv.ParseFloat(row[at[name]], 64); err != nil {
 				return nil, fmt.Errorf("%s, line %d, %s: %w", path, line, name, err)
 			}
@@ -212,7 +220,8 @@ func (t booksimTable) points() (list []point) {
 		all := t.where(func(o booksimRun) bool { return o.variant == r.variant && o.load == r.load })
 		list = append(list, point{
 			booksimRun: r,
-			accepted:   spreadOver(all, func(r booksimRun) float64 { return r.accepted }), latency: spreadOver(all, func(r booksimRun) float64 { return r.latency }),
+			accepted:   spreadOver(all, func(r booksimRun) float64 { return r.accepted }),
+			latency:    spreadOver(all, func(r booksimRun) float64 { return r.latency }),
 		})
 	}
 	return list
@@ -222,7 +231,8 @@ func (t booksimTable) points() (list []point) {
 func (t booksimTable) summary(who string) string {
 	var b strings.Builder
 	for _, p := range t.points() {
-		fmt.Fprintf(&b, "%-9s %-10s %-12s load %-4v accepted %7.2f (%.2f to %.2f)  latency %7.2f (%.2f to %.2f)\n", who, p.network, p.variant, p.load,
+		fmt.Fprintf(&b, "%-9s %-10s %-12s load %-4v accepted %7.2f (%.2f to %.2f)  latency %7.2f (%.2f to %.2f)\n", who,
+			p.network, p.variant, p.load,
 			p.accepted.mean, p.accepted.least, p.accepted.most, p.latency.mean, p.latency.least, p.latency.most)
 	}
 	return b.String()
@@ -264,7 +274,8 @@ func (n *network) draw(theirs, ours booksimTable, path string) error {
 		for j, v := range []struct{ name, add string }{{plain, ""}, {"match", ", matched"}} {
 			curve := chart.Curve{Name: side.name + v.add, Color: i + 3*j, Style: i}
 			for _, p := range sustained(side.of.variant(v.name).points()) {
-				curve.Points = append(curve.Points, chart.Point{X: p.load, Y: p.latency.mean, Low: p.latency.least, High: p.latency.most})
+				curve.Points = append(curve.Points,
+					chart.Point{X: p.load, Y: p.latency.mean, Low: p.latency.least, High: p.latency.most})
 			}
 			if len(curve.Points) > 0 {
 				c.Curves = append(c.Curves, curve)

@@ -73,7 +73,8 @@ func TestRunsThatAreKeptAreDrawnAsWell(t *testing.T) {
 	require.NoError(t, err)
 	kept := booksimRun{network: "small", variant: "plain", load: 0.1, seed: 2, accepted: 7, latency: 8, hops: 9}
 	done := 0
-	got, err := smallNetwork[0].measure(t.Context(), of.of("small"), booksimTable{kept}, func(booksimRun) error { done++; return nil })
+	got, err := smallNetwork[0].measure(t.Context(), of.of("small"), booksimTable{kept},
+		func(booksimRun) error { done++; return nil })
 	require.NoError(t, err)
 	require.Len(t, got, 5)
 	assert.Equal(t, kept, got[1])
@@ -81,8 +82,10 @@ func TestRunsThatAreKeptAreDrawnAsWell(t *testing.T) {
 }
 
 func TestCompareSaysWhatItCannotDo(t *testing.T) {
-	require.ErrorContains(t, compare(t.Context(), smallNetwork, booksimFile(t, booksimColumns), t.TempDir()), "no run that ended well of a network compared here")
-	require.ErrorIs(t, compare(t.Context(), smallNetwork, booksimFile(t, theirRuns), filepath.Join(t.TempDir(), "no", "folder")), os.ErrNotExist)
+	require.ErrorContains(t, compare(t.Context(), smallNetwork, booksimFile(t, booksimColumns), t.TempDir()),
+		"no run that ended well of a network compared here")
+	require.ErrorIs(t, compare(t.Context(), smallNetwork, booksimFile(t, theirRuns),
+		filepath.Join(t.TempDir(), "no", "folder")), os.ErrNotExist)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := compare(ctx, smallNetwork, booksimFile(t, theirRuns), t.TempDir())
@@ -161,13 +164,17 @@ func (a around) Route(pkt *weft.Header, _ switching.Arrival, sw switching.View) 
 // Until the deadlock packets have moved, and a throughput of that time would stand in the curve as
 // if it were one.
 func TestANetworkThatDeadlocksIsNotCompared(t *testing.T) {
-	n := &network{name: "ring", spec: "ring:4", pattern: "uniform", window: 2000, variants: []variant{{"circle", 1, []change{
-		func(c *measure.Config) {
-			copied := *c
-			c.Firmware = switching.Firmware{Name: "around", Route: around{&copied}.Route}
-		},
-	}}}}
-	_, err := n.measure(t.Context(), booksimTable{{network: "ring", variant: "circle", load: 1, seed: 1}}, nil, func(booksimRun) error { return nil })
+	n := &network{
+		name: "ring", spec: "ring:4", pattern: "uniform", window: 2000,
+		variants: []variant{{"circle", 1, []change{
+			func(c *measure.Config) {
+				copied := *c
+				c.Firmware = switching.Firmware{Name: "around", Route: around{&copied}.Route}
+			},
+		}}},
+	}
+	_, err := n.measure(t.Context(), booksimTable{{network: "ring", variant: "circle", load: 1, seed: 1}}, nil,
+		func(booksimRun) error { return nil })
 	require.ErrorContains(t, err, "ring, circle at load 1, seed 1: deadlock after ")
 	require.ErrorContains(t, err, "s3 -> s0 vc0")
 }
@@ -206,9 +213,12 @@ func TestRunsThatEndedWellAreRead(t *testing.T) {
 }
 
 func TestColumnsMayStandInAnyOrder(t *testing.T) {
-	got, err := readTable(booksimFile(t, "hops,extra,latency,accepted,status,seed,load,variant,network\n4,x,16,3,ok,1,0.1,plain,fattree64\n"))
+	got,
+		err := readTable(booksimFile(t,
+		"hops,extra,latency,accepted,status,seed,load,variant,network\n4,x,16,3,ok,1,0.1,plain,fattree64\n"))
 	require.NoError(t, err)
-	assert.Equal(t, booksimTable{{network: "fattree64", variant: "plain", load: 0.1, seed: 1, accepted: 3, latency: 16, hops: 4}}, got)
+	assert.Equal(t,
+		booksimTable{{network: "fattree64", variant: "plain", load: 0.1, seed: 1, accepted: 3, latency: 16, hops: 4}}, got)
 }
 
 func TestBadTablesAreNamed(t *testing.T) {
@@ -235,7 +245,8 @@ func TestSeedsAreMergedToTheirMeanAndSpread(t *testing.T) {
 		return booksimRun{network: "a", variant: variant, load: load, seed: seed, accepted: accepted, latency: latency}
 	}
 	points := booksimTable{
-		of("plain", 0.1, 1, 3, 10), of("plain", 0.2, 1, 6, 20), of("plain", 0.1, 2, 4, 11), of("plain", 0.1, 3, 8, 12), of("match", 0.1, 1, 1, 1),
+		of("plain", 0.1, 1, 3, 10), of("plain", 0.2, 1, 6, 20), of("plain", 0.1, 2, 4, 11), of("plain", 0.1, 3, 8, 12),
+		of("match", 0.1, 1, 1, 1),
 	}.points()
 	require.Len(t, points, 3)
 	assert.Equal(t, interval{3, 5, 8}, points[0].accepted)

@@ -56,7 +56,8 @@ func causes(load float64, first ...change) []variant {
 		{"match-output-2", load, with(fifo, input(4))},
 	}
 	if len(first) > 0 {
-		list = append(list, variant{"up-drawn", load, first}, variant{"match-no-draw", load, []change{fifo, input(4), output(1)}})
+		list = append(list, variant{"up-drawn", load, first},
+			variant{"match-no-draw", load, []change{fifo, input(4), output(1)}})
 	}
 	return list
 }
@@ -86,7 +87,8 @@ const plain = "plain"
 func drawnUp(sw switching.View, h *weft.Header) int {
 	t := sw.Place().Tree
 	x := uint64(h.Src)<<32 | uint64(h.Dst)
-	for _, salt := range [...]uint64{h.Seq, uint64(t.Tier)} { // the finalizer of splitmix64: the draws of two tiers must not depend
+	// the finalizer of splitmix64: the draws of two tiers must not depend
+	for _, salt := range [...]uint64{h.Seq, uint64(t.Tier)} {
 		x += (salt + 1) * 0x9E3779B97F4A7C15
 		x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
 		x = (x ^ x>>27) * 0x94D049BB133111EB
@@ -114,7 +116,9 @@ func (n *network) config(g *topology.Graph, v variant, load float64, seed uint64
 
 // measure runs all that theirs asks for and that before does not hold, and hands the runs over one
 // by one.
-func (n *network) measure(ctx context.Context, theirs, before booksimTable, done func(booksimRun) error) (booksimTable, error) {
+func (n *network) measure(ctx context.Context, theirs, before booksimTable, done func(booksimRun) error) (booksimTable,
+	error,
+) {
 	g, err := topology.Parse(n.spec)
 	if err != nil {
 		return nil, err
@@ -131,7 +135,8 @@ func (n *network) measure(ctx context.Context, theirs, before booksimTable, done
 			return nil, fmt.Errorf("%s, %s at load %v: %w", n.name, r.variant, r.load, err)
 		}
 		if m.Deadlocked { // it has no throughput that could be compared
-			return nil, fmt.Errorf("%s, %s at load %v, seed %d: deadlock after %d cycles: %s: compare a routing that has none", n.name, r.variant, r.load, r.seed, m.DeadlockAt, m.Cycle)
+			return nil, fmt.Errorf("%s, %s at load %v, seed %d: deadlock after %d cycles: %s: compare a routing that has none",
+				n.name, r.variant, r.load, r.seed, m.DeadlockAt, m.Cycle)
 		}
 		r.accepted, r.latency, r.hops = m.Accepted, m.LatencyMean, m.HopsMean
 		if err := done(*r); err != nil {

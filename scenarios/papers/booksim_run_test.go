@@ -31,13 +31,15 @@ func newBench(t *testing.T, program string) *bench {
 		testenv.Need(t, tool, "it for run.sh")
 	}
 	b := &bench{t: t, folder: t.TempDir()}
-	b.booksim, b.out, b.log = filepath.Join(b.folder, "booksim"), filepath.Join(b.folder, "out.csv"), filepath.Join(b.folder, "calls")
+	b.booksim, b.out, b.log = filepath.Join(b.folder, "booksim"), filepath.Join(b.folder, "out.csv"),
+		filepath.Join(b.folder, "calls")
 	script, err := os.ReadFile("booksim/run.sh")
 	require.NoError(t, err)
 	b.write("run.sh", string(script))
 	b.write("booksim", "#!/usr/bin/env bash\necho \"$*\" >>'"+b.log+"'\n"+program+"\n")
 	b.write("common.cfg", "// of all\n")
-	b.write("tiny.cfg", "// nodes: 64\n// loads: 0.1 0.25\n// variant wide: speed=2 rooms=3\n// variant late 0.9: speed=1\n")
+	b.write("tiny.cfg",
+		"// nodes: 64\n// loads: 0.1 0.25\n// variant wide: speed=2 rooms=3\n// variant late 0.9: speed=1\n")
 	return b
 }
 
@@ -80,8 +82,14 @@ func TestEveryVariantIsRunAtItsLoadsWithEverySeed(t *testing.T) {
 	rows, err := readTable(b.out)
 	require.NoError(t, err)
 	require.Len(t, rows, 10)
-	assert.Equal(t, booksimRun{network: "tiny", variant: "plain", load: 0.1, seed: 1, accepted: 3.2, latency: 16.5, hops: 4.4}, rows[0])
-	assert.Equal(t, booksimRun{network: "tiny", variant: "late", load: 0.9, seed: 7, accepted: 3.2, latency: 16.5, hops: 4.4}, rows[9])
+	assert.Equal(t, booksimRun{
+		network: "tiny", variant: "plain", load: 0.1, seed: 1, accepted: 3.2, latency: 16.5,
+		hops: 4.4,
+	}, rows[0])
+	assert.Equal(t, booksimRun{
+		network: "tiny", variant: "late", load: 0.9, seed: 7, accepted: 3.2, latency: 16.5,
+		hops: 4.4,
+	}, rows[9])
 }
 
 func TestWhatIsThereIsNotRunAgain(t *testing.T) {
@@ -144,10 +152,13 @@ func TestRunRefusesWhatItCannotUse(t *testing.T) {
 		args []string
 		says string
 	}{
-		"no program":          {nil, "usage: "},
-		"a missing program":   {[]string{b.booksim + "-not"}, "give the path of a BookSim2 that can be run"},
-		"an unknown network":  {[]string{b.booksim, b.out, "huge"}, "no network huge here: common.cfg tiny.cfg"},
-		"another kind of CSV": {[]string{b.booksim, filepath.Join(b.folder, "other.csv")}, "other.csv has other columns than these runs"},
+		"no program":         {nil, "usage: "},
+		"a missing program":  {[]string{b.booksim + "-not"}, "give the path of a BookSim2 that can be run"},
+		"an unknown network": {[]string{b.booksim, b.out, "huge"}, "no network huge here: common.cfg tiny.cfg"},
+		"another kind of CSV": {
+			[]string{b.booksim, filepath.Join(b.folder, "other.csv")},
+			"other.csv has other columns than these runs",
+		},
 	} {
 		said, code := b.run("SEEDS=1", of.args...)
 		assert.Equal(t, 2, code, name)

@@ -26,7 +26,8 @@ import (
 
 // costSizes are the topologies that are measured unless others are named.
 var costSizes = []string{
-	"kary-ntree:4,2", "kary-ntree:4,3", "torus:8x8x8", "mport-tree:36,2", "kary-ntree:4,5", "torus:16x16x16", "kary-ntree:16,3",
+	"kary-ntree:4,2", "kary-ntree:4,3", "torus:8x8x8", "mport-tree:36,2", "kary-ntree:4,5", "torus:16x16x16",
+	"kary-ntree:16,3",
 	"mport-tree:36,3",
 }
 
@@ -95,7 +96,8 @@ type costRow struct {
 	megabytes      float64 // at most, of the whole process
 }
 
-var costHeader = strings.Split("topology,nics,switches,cycles,packet_hops,graph_seconds,build_seconds,run_seconds,ns_per_packet_hop,megabytes", ",")
+var costHeader = strings.Split(
+	"topology,nics,switches,cycles,packet_hops,graph_seconds,build_seconds,run_seconds,ns_per_packet_hop,megabytes", ",")
 
 func (r costRow) columns() []string {
 	return []string{
@@ -172,7 +174,10 @@ func parseCost(line string) (r costRow, err error) {
 
 // drawCosts shows cost over size, both in decades.
 func drawCosts(rows []costRow, path string) error {
-	c := chart.Chart{Title: "Cost against size, uniform traffic at a load of 0.1", X: "NICs", Y: "see the legend", LogX: true, LogY: true}
+	c := chart.Chart{
+		Title: "Cost against size, uniform traffic at a load of 0.1", X: "NICs", Y: "see the legend",
+		LogX: true, LogY: true,
+	}
 	for i, curve := range []struct {
 		name string
 		of   func(costRow) float64

@@ -66,14 +66,20 @@ const (
 )
 
 var (
-	oneWay   = hostsRun{"one way", "mesh:2", []string{"1", "1"}, "0", "incast:1,to=0", []string{"--link-rate", "100000000"}}
+	oneWay = hostsRun{
+		"one way", "mesh:2",
+		[]string{"1", "1"},
+		"0", "incast:1,to=0",
+		[]string{"--link-rate", "100000000"},
+	}
 	largeRun = hostsRun{"3 hosts, 2 cores", "mport-tree:36,3", []string{"0,1", "0,1", "0,1"}, "0,1", "uniform:0.0002", nil}
 )
 
 func costHosts() *cobra.Command {
 	var span time.Duration
 	var big bool
-	cmd := experiment("cost-hosts FOLDER", "Measure what a fabric over several hosts costs each of them, and make a model of it",
+	cmd := experiment("cost-hosts FOLDER",
+		"Measure what a fabric over several hosts costs each of them, and make a model of it",
 		`Measures what a fabric over several hosts costs each of them, makes a model of it, and holds the model against other
 runs.
 
@@ -149,7 +155,8 @@ func measureHosts(ctx context.Context, folder string, span time.Duration, big bo
 		rows = append(rows, r.row(model))
 	}
 	fmt.Printf("%s\n%s", hostsTable(results, model), model)
-	return errors.Join(writeCSV(filepath.Join(folder, "hosts.csv"), rows), writeCSV(filepath.Join(folder, "hosts-model.csv"), model.rows()))
+	return errors.Join(writeCSV(filepath.Join(folder, "hosts.csv"), rows),
+		writeCSV(filepath.Join(folder, "hosts-model.csv"), model.rows()))
 }
 
 // buildHosts makes the commands that hosts run.
@@ -163,9 +170,9 @@ func buildHosts(ctx context.Context, folder string) error {
 	return nil
 }
 
-// hostsModel is what hosts pay for a fabric that uses all their processor time: seconds of processor
-// time for each link that a packet takes, forwarding at its end included. A link within a host
-// costs its agent and its server; one across costs both hosts.
+// hostsModel is what hosts pay for a fabric that uses all their processor time: seconds of
+// processor time for each link that a packet takes, forwarding at its end included. A link within a
+// host costs its agent and its server; one across costs both hosts.
 type hostsModel struct {
 	within     hop
 	across     map[float64]hop // by how many hosts share a core
@@ -183,7 +190,8 @@ type hop struct{ agent, server float64 }
 func fit(one hostsResult, several []hostsResult, way hostsResult) (*hostsModel, error) {
 	for _, r := range append([]hostsResult{one, way}, several...) {
 		if r.busy.delivered <= 0 || r.links <= r.crossings || (r.crossings <= 0) != (len(r.cores) == 1) {
-			return nil, fmt.Errorf("%s: %.0f packets a second were delivered over %.2f links each, %.2f of them across hosts: nothing to make a model of",
+			return nil, fmt.Errorf("%s: %.0f packets a second were delivered over %.2f links each, %.2f of them across hosts: "+
+				"nothing to make a model of",
 				r.name, r.busy.delivered, r.links, r.crossings)
 		}
 	}
@@ -242,12 +250,14 @@ func (r hostsRun) pooled() bool { return len(slices.Compact(slices.Clone(r.cores
 
 // shares reports whether the leader has cores of hosts.
 func (r hostsRun) shares() bool {
-	return slices.ContainsFunc(r.hostCores(), func(c string) bool { return slices.Contains(strings.Split(r.leader, ","), c) })
+	return slices.ContainsFunc(r.hostCores(),
+		func(c string) bool { return slices.Contains(strings.Split(r.leader, ","), c) })
 }
 
-var hostsHeader = strings.Split("run,topology,hosts,cores,seconds_up,links_per_packet,crossing_per_packet,fullest_over_mean,idle_agents_cpu,idle_servers_cpu,idle_leader_cpu,"+
-	"traffic,agents_cpu,servers_cpu,leader_cpu,delivered_per_second,predicted,measured_over_predicted,cpu_us_per_packet,predicted_us,in_flight,links_down,ledger_balanced,"+
-	"agents_megabytes,leader_megabytes", ",")
+var hostsHeader = strings.Split(
+	"run,topology,hosts,cores,seconds_up,links_per_packet,crossing_per_packet,fullest_over_mean,idle_agents_cpu,idle_servers_cpu,idle_leader_cpu,"+
+		"traffic,agents_cpu,servers_cpu,leader_cpu,delivered_per_second,predicted,measured_over_predicted,cpu_us_per_packet,predicted_us,in_flight,links_down,ledger_balanced,"+
+		"agents_megabytes,leader_megabytes", ",")
 
 // row is a line of the table. Without a model, and of what is not saturated, nothing is predicted.
 func (r hostsResult) row(m *hostsModel) []string {
@@ -261,10 +271,13 @@ func (r hostsResult) row(m *hostsModel) []string {
 		predicted, ratio, us = n(m.delivered(r), 0), n(r.busy.delivered/m.delivered(r), 2), n(1e6*m.packet(r), 1)
 	}
 	return []string{
-		r.name, r.topology, strconv.Itoa(len(r.cores)), strings.Join(r.cores, " "), n(r.up, 2), n(r.links, 2), n(r.crossings, 2), n(r.uneven, 3),
-		n(sum(r.idle.agents), 3), n(sum(r.idle.servers), 3), n(r.idle.leader, 3), r.traffic, n(sum(r.busy.agents), 3), n(sum(r.busy.servers), 3), n(r.busy.leader, 3),
+		r.name, r.topology, strconv.Itoa(len(r.cores)), strings.Join(r.cores, " "), n(r.up, 2), n(r.links, 2),
+		n(r.crossings, 2), n(r.uneven, 3),
+		n(sum(r.idle.agents), 3), n(sum(r.idle.servers), 3), n(r.idle.leader, 3), r.traffic, n(sum(r.busy.agents), 3),
+		n(sum(r.busy.servers), 3), n(r.busy.leader, 3),
 		n(r.busy.delivered, 0), predicted, ratio, n(1e6*(sum(r.busy.agents)+sum(r.busy.servers))/r.busy.delivered, 1), us,
-		strconv.FormatUint(r.inFlight, 10), strconv.Itoa(r.linksDown), strconv.FormatBool(r.balanced), strings.Join(mb, " "), n(r.leaderMB, 0),
+		strconv.FormatUint(r.inFlight, 10), strconv.Itoa(r.linksDown), strconv.FormatBool(r.balanced), strings.Join(mb, " "),
+		n(r.leaderMB, 0),
 	}
 }
 
@@ -272,7 +285,8 @@ func (r hostsResult) row(m *hostsModel) []string {
 func hostsTable(results []hostsResult, m *hostsModel) string {
 	var b strings.Builder
 	line := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
-	line("hosts", "topology", "links a packet", "of them across", "delivered a second", "predicted", "of that", "us a packet", "predicted")
+	line("hosts", "topology", "links a packet", "of them across", "delivered a second", "predicted", "of that",
+		"us a packet", "predicted")
 	line(slices.Repeat([]string{"---"}, 9)...)
 	for _, r := range results {
 		if r.traffic == saturated {

@@ -88,10 +88,12 @@ func startSite(ctx context.Context, bin string, r hostsRun) (s *site, err error)
 		name := fmt.Sprintf("h%d", i+1)
 		cluster := ""
 		if len(r.cores) > 1 {
-			cluster = fmt.Sprintf("cluster { name: weft, listen: \"127.0.0.1:%d\", routes: [ %s ] }", ports[2*i+1], strings.Join(routes, ", "))
+			cluster = fmt.Sprintf("cluster { name: weft, listen: \"127.0.0.1:%d\", routes: [ %s ] }", ports[2*i+1],
+				strings.Join(routes, ", "))
 		}
 		// As deploy/nats.conf has it.
-		text := fmt.Sprintf("server_name: %s\nlisten: \"127.0.0.1:%d\"\nmax_pending: 268435456\nwrite_deadline: \"30s\"\n%s\njetstream { store_dir: %q }\n",
+		text := fmt.Sprintf("server_name: %s\nlisten: \"127.0.0.1:%d\"\nmax_pending: 268435456\nwrite_deadline: "+
+			"\"30s\"\n%s\njetstream { store_dir: %q }\n",
 			name, ports[2*i], cluster, filepath.Join(s.dir, name))
 		config := filepath.Join(s.dir, name+".conf")
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
@@ -109,7 +111,8 @@ func startSite(ctx context.Context, bin string, r hostsRun) (s *site, err error)
 			return s, err
 		}
 		own := strings.Join(append([]string{urls[i]}, urls...), ",")
-		p, err := s.start(cores, fmt.Sprintf("agent h%d", i+1), nil, fabricd, "agent", "--name", fmt.Sprintf("h%d", i+1), "--server", own, "--memory", "4GiB", "--cores", "1")
+		p, err := s.start(cores, fmt.Sprintf("agent h%d", i+1), nil, fabricd, "agent", "--name", fmt.Sprintf("h%d", i+1),
+			"--server", own, "--memory", "4GiB", "--cores", "1")
 		if err != nil {
 			return s, err
 		}
@@ -120,7 +123,8 @@ func startSite(ctx context.Context, bin string, r hostsRun) (s *site, err error)
 		names[i] += strconv.Itoa(i + 1)
 	}
 	if err := until(ctx, startTime, func() error {
-		said, err := exec.CommandContext(ctx, fabricd, "agents", "--server", s.urls, "--names", strings.Join(names, ",")).CombinedOutput()
+		said, err := exec.CommandContext(ctx, fabricd, "agents", "--server", s.urls, "--names",
+			strings.Join(names, ",")).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, said)
 		}
@@ -137,14 +141,20 @@ func startSite(ctx context.Context, bin string, r hostsRun) (s *site, err error)
 	}); err != nil {
 		return s, err
 	}
-	args := append([]string{"up", "--fabric", "hosts", "--agents", strings.Join(names, ","), "--topology", r.topology, "--traffic", "none", "--server", s.urls, "--listen", "off", "--json"}, r.flags...)
+	args := append([]string{
+		"up", "--fabric", "hosts", "--agents", strings.Join(names, ","), "--topology", r.topology,
+		"--traffic", "none", "--server", s.urls, "--listen", "off", "--json",
+	}, r.flags...)
 	s.leader, err = s.start(r.leader, "leader", s.read, fabricd, args...)
 	return s, err
 }
 
 // start starts a process on cores. What it prints is kept, or read.
 func (s *site) start(cores, name string, read func(r io.Reader), program string, args ...string) (*process, error) {
-	p := &process{name: name, cmd: exec.Command("taskset", append([]string{"-c", cores, program}, args...)...), log: new(tail), ended: make(chan struct{})}
+	p := &process{
+		name: name, cmd: exec.Command("taskset", append([]string{"-c", cores, program}, args...)...),
+		log: new(tail), ended: make(chan struct{}),
+	}
 	p.cmd.Env = append(os.Environ(), "WEFT_RUN_DIR="+filepath.Join(s.dir, "run"))
 	p.cmd.Stderr = p.log
 	var reading sync.WaitGroup
@@ -345,7 +355,10 @@ func (m measurer) measure(ctx context.Context, r hostsRun) (got hostsResult, err
 	if first.Up == nil {
 		return got, fmt.Errorf("the leader begins with a ledger: %s", s.leader.log)
 	}
-	got = hostsResult{hostsRun: r, up: first.Up.Seconds, ends: 2 * first.Up.Links, crossings: first.Up.Placed.PerPath, uneven: 1}
+	got = hostsResult{
+		hostsRun: r, up: first.Up.Seconds, ends: 2 * first.Up.Links, crossings: first.Up.Placed.PerPath,
+		uneven: 1,
+	}
 	var ports, most float64
 	for _, a := range first.Up.Placed.Agents {
 		ports, most = ports+float64(a.Ports), max(most, float64(a.Ports))
@@ -404,7 +417,9 @@ func (m measurer) ledger(ctx context.Context, s *site, client *api.Client, got *
 }
 
 // spend measures a time.
-func (m measurer) spend(ctx context.Context, s *site, client *api.Client, span time.Duration) (d hostsSpent, last api.Status, err error) {
+func (m measurer) spend(ctx context.Context, s *site, client *api.Client, span time.Duration) (d hostsSpent,
+	last api.Status, err error,
+) {
 	look := func() (at time.Time, cpu []float64, st api.Status, err error) {
 		st, err = client.Status(ctx)
 		at = time.Now()
@@ -431,7 +446,10 @@ func (m measurer) spend(ctx context.Context, s *site, client *api.Client, span t
 		after[i] = (after[i] - before[i]) / wall
 	}
 	n := len(s.agents)
-	d = hostsSpent{agents: after[:n], servers: after[n : 2*n], leader: after[2*n], delivered: float64(last.Totals.Delivered-first.Totals.Delivered) / wall}
+	d = hostsSpent{
+		agents: after[:n], servers: after[n : 2*n], leader: after[2*n],
+		delivered: float64(last.Totals.Delivered-first.Totals.Delivered) / wall,
+	}
 	return d, last, nil
 }
 

@@ -43,13 +43,16 @@ func layoutOn(t *testing.T, layout hostsRun, spec string) hostsRun {
 
 func TestAModelPredictsWhatItWasMadeOf(t *testing.T) {
 	within, alone, crowded := hop{3e-6, 1e-6}, hop{8e-6, 4e-6}, hop{16e-6, 9e-6}
-	one, apart, together := layoutOn(t, layouts[0], smallFabric), layoutOn(t, layouts[1], smallFabric), layoutOn(t, layouts[3], smallFabric)
+	one, apart, together := layoutOn(t, layouts[0], smallFabric), layoutOn(t, layouts[1], smallFabric),
+		layoutOn(t, layouts[3], smallFabric)
 	oneWay := made(oneWay, 3, 1, within, crowded)
 	oneWay.busy.agents, oneWay.busy.servers = []float64{0.2, 0.3}, []float64{0.1, 0.1}
-	m, err := fit(made(one, 5, 0, within, hop{}), []hostsResult{made(apart, 5, 0.8, within, alone), made(together, 5, 0.8, within, crowded)}, oneWay)
+	m, err := fit(made(one, 5, 0, within, hop{}),
+		[]hostsResult{made(apart, 5, 0.8, within, alone), made(together, 5, 0.8, within, crowded)}, oneWay)
 	require.NoError(t, err)
 	for _, r := range []hostsResult{
-		made(one, 7, 0, within, hop{}), made(apart, 6, 1.5, within, alone), made(together, 6, 1.5, within, crowded), made(apart, 4, 0.1, within, alone),
+		made(one, 7, 0, within, hop{}), made(apart, 6, 1.5, within, alone), made(together, 6, 1.5, within, crowded),
+		made(apart, 4, 0.1, within, alone),
 	} {
 		assert.InEpsilon(t, r.busy.delivered, m.delivered(r), 1e-9, r.name)
 		assert.InEpsilon(t, (sum(r.busy.agents)+sum(r.busy.servers))/r.busy.delivered, m.packet(r), 1e-9, r.name)
@@ -70,14 +73,18 @@ func TestAModelPredictsWhatItWasMadeOf(t *testing.T) {
 	require.Len(t, got.row(m), len(hostsHeader))
 	delivered := strconv.FormatFloat(got.busy.delivered, 'f', 0, 64)
 	runs := hostsTable([]hostsResult{got, made(largeRun, 6, 1.5, within, alone)}, m)
-	assert.Contains(t, runs, "| 2 hosts, a core each | `kary-ntree:4,3` | 6.00 | 1.50 | "+delivered+" | "+delivered+" | 1.00 | 36.0 | 36.0 |")
+	assert.Contains(t, runs, "| 2 hosts, a core each | `kary-ntree:4,3` | 6.00 | 1.50 | "+delivered+" | "+delivered+
+		" | 1.00 | 36.0 | 36.0 |")
 	assert.NotContains(t, runs, largeRun.topology, "which is not saturated")
 }
 
 func TestNoModelIsMadeOfRunsThatSayNothing(t *testing.T) {
 	good := made(layoutOn(t, layouts[0], smallFabric), 5, 0, hop{1e-6, 1e-6}, hop{})
 	two := made(layoutOn(t, layouts[1], smallFabric), 5, 1, hop{1e-6, 1e-6}, hop{1e-6, 1e-6})
-	for _, bad := range []hostsResult{{hostsRun: layouts[1]}, made(layoutOn(t, layouts[1], smallFabric), 5, 0, hop{1e-6, 1e-6}, hop{})} {
+	for _, bad := range []hostsResult{
+		{hostsRun: layouts[1]},
+		made(layoutOn(t, layouts[1], smallFabric), 5, 0, hop{1e-6, 1e-6}, hop{}),
+	} {
 		_, err := fit(good, []hostsResult{bad}, two)
 		require.ErrorContains(t, err, "2 hosts, a core each")
 	}
@@ -86,7 +93,8 @@ func TestNoModelIsMadeOfRunsThatSayNothing(t *testing.T) {
 // Of one way the first host sends: the NIC that all send to is at the other switch.
 func TestTheFirstHostOfOneWaySends(t *testing.T) {
 	g := topologytest.Parse(t, oneWay.topology)
-	p, err := placement.Place(g, []placement.Agent{{Name: "h1", Ports: 1000, Cores: 1}, {Name: "h2", Ports: 1000, Cores: 1}})
+	p, err := placement.Place(g,
+		[]placement.Agent{{Name: "h1", Ports: 1000, Cores: 1}, {Name: "h2", Ports: 1000, Cores: 1}})
 	require.NoError(t, err)
 	require.Equal(t, "h1", p.Hosts[0].Agent)
 	require.Equal(t, []weft.SwitchID{1}, p.Hosts[0].Switches)

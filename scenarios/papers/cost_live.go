@@ -78,7 +78,8 @@ func (s liveSettings) all(ctx context.Context, folder string, specs []string) er
 	}
 	table := bytes.NewBufferString(strings.Join(liveHeader, ",") + "\n")
 	for _, spec := range specs {
-		cmd := exec.CommandContext(ctx, self, "cost-live", "--child", "--rate", fmt.Sprint(s.rate), "--span", s.span.String(), "--profile", s.profile, fmt.Sprintf("--whole=%t", s.whole), fmt.Sprintf("--unpaced=%t", s.unpaced), spec)
+		cmd := exec.CommandContext(ctx, self, "cost-live", "--child", "--rate", fmt.Sprint(s.rate), "--span", s.span.String(),
+			"--profile", s.profile, fmt.Sprintf("--whole=%t", s.whole), fmt.Sprintf("--unpaced=%t", s.unpaced), spec)
 		cmd.Stderr = os.Stderr
 		said, err := cmd.Output()
 		if err != nil {
@@ -100,8 +101,9 @@ func (s liveSettings) all(ctx context.Context, folder string, specs []string) er
 
 // liveHeader names the columns of a row. Seconds up are of the wall, the others of processor time;
 // megabytes are resident, ports those of switches and NICs that a link is at.
-var liveHeader = strings.Split("topology,switches,nics,ports,seconds_up,cpu_seconds_up,megabytes_idle,kb_per_port,cpu_idle,asked_per_second,"+
-	"delivered_per_second,in_flight,cpu_traffic,delivered_per_cpu_second,hops_per_cpu_second,megabytes_most,viewer_kb_per_second", ",")
+var liveHeader = strings.Split(
+	"topology,switches,nics,ports,seconds_up,cpu_seconds_up,megabytes_idle,kb_per_port,cpu_idle,asked_per_second,"+
+		"delivered_per_second,in_flight,cpu_traffic,delivered_per_cpu_second,hops_per_cpu_second,megabytes_most,viewer_kb_per_second", ",")
 
 // one measures a topology and writes its row.
 func (s liveSettings) one(ctx context.Context, spec string, out io.Writer) (err error) {
@@ -160,7 +162,10 @@ func (s liveSettings) one(ctx context.Context, spec string, out io.Writer) (err 
 	if !s.unpaced {
 		asked = min(s.rate/float64(len(g.NICs)), asked)
 	}
-	if err := f.SetTraffic(nic.Traffic{Pattern: "uniform", Load: asked * nic.DefaultPacketBytes / fabric.DefaultRate}); err != nil {
+	if err := f.SetTraffic(nic.Traffic{
+		Pattern: "uniform",
+		Load:    asked * nic.DefaultPacketBytes / fabric.DefaultRate,
+	}); err != nil {
 		return err
 	}
 	if err := sleep(ctx, s.span/4); err != nil { // until the flow is steady
@@ -179,8 +184,10 @@ func (s liveSettings) one(ctx context.Context, spec string, out io.Writer) (err 
 	w := csv.NewWriter(out)
 	_ = w.Write([]string{ // what fails, Error tells
 		spec, strconv.Itoa(len(g.Switches)), strconv.Itoa(len(g.NICs)), strconv.Itoa(ports), n(up.Seconds(), 3), n(upCPU, 3),
-		n(idleMB, 0), n(idleMB*1e3/float64(ports), 1), n(idle.cpu/idle.wall, 3), n(asked*float64(len(g.NICs)), 0), n(flow.delivered/flow.wall, 0),
-		n(flow.inFlight, 0), n(flow.cpu/flow.wall, 2), n(flow.delivered/flow.cpu, 0), n(flow.hops/flow.cpu, 0), n(mostMegabytes(), 0),
+		n(idleMB, 0), n(idleMB*1e3/float64(ports), 1), n(idle.cpu/idle.wall, 3), n(asked*float64(len(g.NICs)), 0),
+		n(flow.delivered/flow.wall, 0),
+		n(flow.inFlight, 0), n(flow.cpu/flow.wall, 2), n(flow.delivered/flow.cpu, 0), n(flow.hops/flow.cpu, 0),
+		n(mostMegabytes(), 0),
 		n(float64(seen)/1e3/flow.wall, 1),
 	})
 	w.Flush()
@@ -200,7 +207,8 @@ func (s liveSettings) spend(ctx context.Context, f *fabric.Fabric) (d liveSpent,
 	err = sleep(ctx, s.span)
 	d.wall, d.cpu = time.Since(began).Seconds(), cpuSeconds()-cpu
 	after := f.Ledger()
-	d.delivered, d.hops, d.inFlight = float64(after.Delivered-before.Delivered), float64(f.PacketHops()-hops), float64(after.InFlight)
+	d.delivered, d.hops, d.inFlight = float64(after.Delivered-before.Delivered), float64(f.PacketHops()-hops),
+		float64(after.InFlight)
 	return d, err
 }
 

@@ -23,7 +23,8 @@ func TestATopologyIsMeasured(t *testing.T) {
 	assert.Equal(t, "mport-tree:4,2", r.topology, "whose comma is none between columns")
 	assert.Equal(t, []int{8, 6}, []int{r.nics, r.switches})
 	assert.Equal(t, packetCycles/20/8, r.cycles)
-	assert.InDelta(t, float64(packetCycles)/400*2.5, float64(r.hops), 30_000, "packets at this load, times the switches that they cross")
+	assert.InDelta(t, float64(packetCycles)/400*2.5, float64(r.hops), 30_000,
+		"packets at this load, times the switches that they cross")
 	assert.Positive(t, r.nsPerHop)
 	assert.Less(t, r.nsPerHop, 1e6)
 }

@@ -154,14 +154,20 @@ func virtually(ctx context.Context, c managedConfig) (*fabric.Fabric, func() err
 }
 
 // cutOne cuts a link in a new fabric.
-func cutOne(ctx context.Context, start starter, g *topology.Graph, m lossMethod, load float64, id weft.LinkID, seed uint64) (c cutCost, err error) {
+func cutOne(ctx context.Context, start starter, g *topology.Graph, m lossMethod, load float64, id weft.LinkID,
+	seed uint64,
+) (c cutCost, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	traffic, err := settings.ParseTraffic(fmt.Sprintf("uniform:%g", load))
 	if err != nil {
 		return c, err
 	}
-	f, end, err := start(ctx, managedConfig{Graph: g, Routing: m.routing, Method: m.manager, Traffic: traffic, Seed: seed, Link: settings.Link{Paced: true}})
+	f, end, err := start(ctx,
+		managedConfig{
+			Graph: g, Routing: m.routing, Method: m.manager, Traffic: traffic, Seed: seed,
+			Link: settings.Link{Paced: true},
+		})
 	if err != nil {
 		return c, err
 	}
@@ -238,7 +244,8 @@ func stretch(ctx context.Context, f *fabric.Fabric) (x, rate float64, err error)
 	}
 	crossed := hops(now) - hops(was)
 	links := float64(len(drawnLinks(f.Topology(), math.MaxInt)))
-	return crossed / (shortest(now) - shortest(was)), (crossed - float64(now.Delivered-was.Delivered)) / links / seconds, nil
+	return crossed / (shortest(now) - shortest(was)), (crossed - float64(now.Delivered-was.Delivered)) / links / seconds,
+		nil
 }
 
 func mean(list []float64) float64 { return stat.Mean(list, nil) }
@@ -287,7 +294,8 @@ The manager takes 30 ms from the cut to new tables.
 				sent++
 			}
 		}
-		fmt.Fprintf(&b, "\n`%s` beside `%s`: fewer lost in %d cuts, as many in %d, more in %d; packets generated until the cut differ in %d.\n",
+		fmt.Fprintf(&b, "\n`%s` beside `%s`: fewer lost in %d cuts, as many in %d, more in %d; packets generated until the "+
+			"cut differ in %d.\n",
 			m.routing, lossMethods[m.beside].routing, less, same, more, sent)
 	}
 	fmt.Fprintf(&b, `
@@ -312,12 +320,15 @@ manages have the same company: an API server, and somebody who hears of cuts ove
 		for _, x := range d {
 			count[cmp.Compare(x, 0)+1]++
 		}
-		fmt.Fprintf(&b, "| `%s` beside `%s` | %+.2f ± %.2f | %+.0f | %d, %d, %d |\n", m.routing, lossMethods[m.beside].routing, more, half, median(d), count[0], count[1], count[2])
+		fmt.Fprintf(&b, "| `%s` beside `%s` | %+.2f ± %.2f | %+.0f | %d, %d, %d |\n", m.routing,
+			lossMethods[m.beside].routing, more, half, median(d), count[0], count[1], count[2])
 	}
-	model, discarded := mean(of(wall[0], func(c cutCost) float64 { return c.rate * c.inForce / 1000 })), mean(of(wall[0], func(c cutCost) float64 { return float64(c.discarded) }))
+	model, discarded := mean(of(wall[0], func(c cutCost) float64 { return c.rate * c.inForce / 1000 })),
+		mean(of(wall[0], func(c cutCost) float64 { return float64(c.discarded) }))
 	fmt.Fprintf(&b, `
 The model of Sem-Jacobsen, Skeie, Lysne, Duato: *Dynamic Fault Tolerance in Fat Trees*, section IX-B, rate of a link times time until there are new tables, gives %.2f packets
-discarded per cut for DDRC live, and %.2f were; `+"`fabricd sweep scenarios/papers/dqr/ddrc-loss.yaml`"+` has it from 0 to 0.5 s.
+discarded per cut for DDRC live, and %.2f were; `+"`fabricd sweep scenarios/papers/dqr/ddrc-loss.yaml`"+
+		` has it from 0 to 0.5 s.
 `, model, discarded)
 	b.WriteString(lossConclusions)
 	return b.String()
@@ -325,7 +336,8 @@ discarded per cut for DDRC live, and %.2f were; `+"`fabricd sweep scenarios/pape
 
 // lossTable has a line for each method.
 func lossTable(b *strings.Builder, results [][]cutCost) {
-	b.WriteString(`| | lost on the wire | in queues | discarded | packets lost or discarded per cut: mean with its 95% interval, median, most | packets a second on a link before the cut | new tables in force, ms, median | switches crossed over those of shortest ways, before and after |
+	b.WriteString(
+		`| | lost on the wire | in queues | discarded | packets lost or discarded per cut: mean with its 95% interval, median, most | packets a second on a link before the cut | new tables in force, ms, median | switches crossed over those of shortest ways, before and after |
 |---|---|---|---|---|---|---|---|
 `)
 	for i, m := range lossMethods {
@@ -336,10 +348,14 @@ func lossTable(b *strings.Builder, results [][]cutCost) {
 		}
 		all := of(list, cutCost.lost)
 		lost, half := measure.Interval(all)
-		fmt.Fprintf(b, "| %s (`%s`) | %.2f | %.2f | %.2f | %.2f ± %.2f, %.0f, %.0f | %.0f | %s | %.4f, %.4f |\n", m.name, m.routing,
-			mean(of(list, func(c cutCost) float64 { return float64(c.wire) })), mean(of(list, func(c cutCost) float64 { return float64(c.queued) })),
-			mean(of(list, func(c cutCost) float64 { return float64(c.discarded) })), lost, half, median(all), slices.Max(all), mean(of(list, func(c cutCost) float64 { return c.rate })), in,
-			mean(of(list, func(c cutCost) float64 { return c.before })), mean(of(list, func(c cutCost) float64 { return c.after })))
+		fmt.Fprintf(b, "| %s (`%s`) | %.2f | %.2f | %.2f | %.2f ± %.2f, %.0f, %.0f | %.0f | %s | %.4f, %.4f |\n", m.name,
+			m.routing,
+			mean(of(list, func(c cutCost) float64 { return float64(c.wire) })),
+			mean(of(list, func(c cutCost) float64 { return float64(c.queued) })),
+			mean(of(list, func(c cutCost) float64 { return float64(c.discarded) })), lost, half, median(all), slices.Max(all),
+			mean(of(list, func(c cutCost) float64 { return c.rate })), in,
+			mean(of(list, func(c cutCost) float64 { return c.before })),
+			mean(of(list, func(c cutCost) float64 { return c.after })))
 	}
 }
 

@@ -136,14 +136,17 @@ func (p pairing) measure(ctx context.Context, cuts int) ([]string, error) {
 		for i := range 4 {
 			columns = append(columns, spread(field(i)))
 		}
-		columns = append(columns, timesFaster(engine, field(2)), timesFaster(tables, field(0))+" to "+timesFaster(done, field(0)))
+		columns = append(columns, timesFaster(engine, field(2)),
+			timesFaster(tables, field(0))+" to "+timesFaster(done, field(0)))
 		lines = append(lines, "| "+strings.Join(columns, " | ")+" |")
 	}
 	return lines, nil
 }
 
 // theirs are OpenSM's times.
-func (p pairing) theirs(ctx context.Context, g *topology.Graph, links []weft.LinkID, more ...string) (list []peer.Rerouted, refused int, err error) {
+func (p pairing) theirs(ctx context.Context, g *topology.Graph, links []weft.LinkID,
+	more ...string,
+) (list []peer.Rerouted, refused int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	folder, err := os.MkdirTemp("", "opensm")
@@ -234,7 +237,10 @@ func (o own) measure(ctx context.Context, g *topology.Graph, links []weft.LinkID
 			return nil, err
 		}
 		c := r.Reconfiguration
-		list = append(list, [4]float64{1000 * c.InForceSeconds, 1000 * c.DetectSeconds, 1000 * c.ComputeSeconds, 1000 * (c.DrainSeconds + c.DistributeSeconds)})
+		list = append(list, [4]float64{
+			1000 * c.InForceSeconds, 1000 * c.DetectSeconds, 1000 * c.ComputeSeconds,
+			1000 * (c.DrainSeconds + c.DistributeSeconds),
+		})
 		if err := f.RestoreManaged(ctx, id); err != nil {
 			return nil, err
 		}

@@ -50,8 +50,8 @@ It writes infiniband-cuts.md into the folder. There are 20 cuts unless given.`,
 const (
 	ibCutsSpec = "kary-ntree:3,3"
 	ibCutsLoad = 0.05
-	// Chosen by us: how long is waited for the last packet to be lost after a cut, and after the repair;
-	// longer while the manager is at work.
+	// Chosen by us: how long is waited for the last packet to be lost after a cut, and after the
+	// repair; longer while the manager is at work.
 	ibCutsWindow   = 500 * time.Millisecond
 	ibCutsPatience = time.Minute
 	ibCutsPoll     = time.Millisecond
@@ -146,8 +146,8 @@ func ibCutsOf(ctx context.Context, g *topology.Graph, r repairer, links []weft.L
 	return list, err
 }
 
-// ibCutOne cuts a link, looks at what is lost, and repairs it. settled says that the manager has nothing
-// to do; it may seem so for a moment while it computes.
+// ibCutOne cuts a link, looks at what is lost, and repairs it. settled says that the manager has
+// nothing to do; it may seem so for a moment while it computes.
 func ibCutOne(ctx context.Context, f *fabric.Fabric, id weft.LinkID, settled func() bool) (c ibCut, err error) {
 	was, late := f.Ledger(), f.Totals().Reordered
 	began := f.Now()

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// A cut is measured with OpenSM and without anybody: OpenSM has new tables in force, and what was lost
-// was lost before the window ended.
+// A cut is measured with OpenSM and without anybody: OpenSM has new tables in force, and what was
+// lost was lost before the window ended.
 func TestACutIsMeasuredWithOpenSMAndWithout(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)

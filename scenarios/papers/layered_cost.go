@@ -36,7 +36,8 @@ var routings = []struct {
 const routesGraphs = 5
 
 func layeredCost() *cobra.Command {
-	return experiment("layered-cost FOLDER [SWITCHES...]", "Measure what it takes to compute routes for irregular networks",
+	return experiment("layered-cost FOLDER [SWITCHES...]",
+		"Measure what it takes to compute routes for irregular networks",
 		`Measures what it takes to compute routes for irregular networks, and draws it over the number of switches.
 
 It writes routes-cost.csv, routes-cost.svg and routes-cost.png into the folder. Of each size there are five random graphs
@@ -102,8 +103,8 @@ func (r routesRow) columns() []string {
 	}
 }
 
-// routesRepeats is for how long a graph is computed again and again at least, for small ones take less
-// than the clock can tell.
+// routesRepeats is for how long a graph is computed again and again at least, for small ones take
+// less than the clock can tell.
 const routesRepeats = 0.02 // seconds
 
 // measureRoutes computes the routes of all graphs of a size.
@@ -135,14 +136,19 @@ func measureRoutes(ctx context.Context, routing string, switches int) (routesRow
 	return r, nil
 }
 
-// drawRoutes shows time over size, both in decades; bars reach from the quickest to the slowest graph.
+// drawRoutes shows time over size, both in decades; bars reach from the quickest to the slowest
+// graph.
 func drawRoutes(rows []routesRow, opensm []chart.Point, path string) error {
-	c := chart.Chart{Title: "Time to compute routes, twice as many links as switches", X: "switches", Y: "milliseconds of one processor", LogX: true, LogY: true}
+	c := chart.Chart{
+		Title: "Time to compute routes, twice as many links as switches", X: "switches",
+		Y: "milliseconds of one processor", LogX: true, LogY: true,
+	}
 	for i, r := range routings {
 		k := chart.Curve{Name: r.name, Color: i}
 		for _, got := range rows {
 			if got.routing == r.name {
-				k.Points = append(k.Points, chart.Point{X: float64(got.switches), Y: got.middle * 1000, Low: got.least * 1000, High: got.top * 1000})
+				k.Points = append(k.Points,
+					chart.Point{X: float64(got.switches), Y: got.middle * 1000, Low: got.least * 1000, High: got.top * 1000})
 			}
 		}
 		if len(k.Points) > 0 {

@@ -54,7 +54,8 @@ func TestTimesOfOpenSMAreReadWhereThereAreAny(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "opensm.csv"), []byte(text), 0o600))
 	}
 	head := "topology,opensm_layers,opensm_refused,opensm_ms,lash layers\n"
-	put(head + "\"irregular:128,256,1\",8,false,900.5,5\n\"irregular:64,128,1\",5,false,50,3\n\"irregular:64,128,2\",5,false,40,3\n" +
+	put(head +
+		"\"irregular:128,256,1\",8,false,900.5,5\n\"irregular:64,128,1\",5,false,50,3\n\"irregular:64,128,2\",5,false,40,3\n" +
 		"\"irregular:64,128,3\",5,false,60,3\n\"irregular:64,128,4\",0,true,0,3\n")
 	got, err = opensmTimes(folder)
 	require.NoError(t, err)

@@ -99,8 +99,8 @@ func kept(ctx context.Context, sim *peer.Sim, folder string, g *topology.Graph, 
 	})
 }
 
-// lashRoutings are the routings that OpenSM's is held against. It needs both directions of a pair in
-// one layer.
+// lashRoutings are the routings that OpenSM's is held against. It needs both directions of a pair
+// in one layer.
 var lashRoutings = []string{"lash", "lash:both=true", "lash:both=true,paths=pair"}
 
 // The least of several tries counts, the one that others on the machine disturbed least. Ours are
@@ -136,7 +136,8 @@ func lashBeside(ctx context.Context, folder string, sizes []int, graphs int) err
 	if err := writeCSV(filepath.Join(folder, "opensm.csv"), lashTable(rows)); err != nil {
 		return err
 	}
-	return safefile.WriteTo(filepath.Join(folder, "opensm.md"), func(w io.Writer) error { return lashReport(w, rows, sizes, graphs) })
+	return safefile.WriteTo(filepath.Join(folder, "opensm.md"),
+		func(w io.Writer) error { return lashReport(w, rows, sizes, graphs) })
 }
 
 func measureLASH(ctx context.Context, spec string) (lashRow, error) {
@@ -221,13 +222,17 @@ func lashReport(w io.Writer, rows []lashRow, sizes []int, graphs int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# LASH beside OpenSM
 
-Written by `+"`go run ./scenarios/papers layered-opensm beside docs/results %d`"+`, not by hand; [opensm.csv](opensm.csv) has each graph.
+Written by `+"`go run ./scenarios/papers layered-opensm beside docs/results %d`"+
+		`, not by hand; [opensm.csv](opensm.csv) has each graph.
 
-OpenSM 3.3.23 (`+"`-R lash`"+`) and Weft route the same topology files: %d random graphs of each size, with twice as many links as switches
-(`+"`irregular:N,2N,SEED`"+`, seeds 1 to %d), one NIC a switch, written by Weft and simulated by ibsim, one after the other on one machine. OpenSM's time is what its own
+OpenSM 3.3.23 (`+"`-R lash`"+
+		`) and Weft route the same topology files: %d random graphs of each size, with twice as many links as switches
+(`+"`irregular:N,2N,SEED`"+
+		`, seeds 1 to %d), one NIC a switch, written by Weft and simulated by ibsim, one after the other on one machine. OpenSM's time is what its own
 log says, from the beginning of its engine lash to its tables, or to where it gives up; Weft's is from the graph to tables and assignment, on one
 processor. Of each graph the least of %d counts, and of %d of Weft's, the one that others on the machine disturbed least; its load average was %s, with %d processors.
-OpenSM keeps both directions of a pair in one layer, as `+"`both=true`"+` does, and has 8 virtual lanes here: it refuses graphs for which it needs more,
+OpenSM keeps both directions of a pair in one layer, as `+"`both=true`"+
+		` does, and has 8 virtual lanes here: it refuses graphs for which it needs more,
 and gives up before it balances and makes tables.
 
 | switches | | layers, least to most | mean | refused | median time, ms | times faster than OpenSM where it routes, median (least) |
@@ -271,6 +276,7 @@ func lashLine(rows []lashRow, i int, name string) string {
 			speed = fmt.Sprintf("%.0f (%.0f)", median(faster), slices.Min(faster))
 		}
 	}
-	return fmt.Sprintf("| %d | %s | %d to %d | %.1f | %d of %d | %s | %s |", rows[0].size, name, slices.Min(layers), slices.Max(layers),
+	return fmt.Sprintf("| %d | %s | %d to %d | %.1f | %d of %d | %s | %s |", rows[0].size, name, slices.Min(layers),
+		slices.Max(layers),
 		float64(sum)/float64(len(rows)), refused, len(rows), msText(median(times)), speed)
 }

@@ -1,5 +1,5 @@
-// Command papers measures what `fabricd sweep` does not: cost, losses live, and Weft beside BookSim2
-// and OpenSM.
+// Command papers measures what `fabricd sweep` does not: cost, losses live, and Weft beside
+// BookSim2 and OpenSM.
 //
 //	go run ./scenarios/papers NAME [FLAGS] ARGUMENTS
 //
@@ -34,16 +34,22 @@ func main() { command.Main(papers()) }
 func papers() *cobra.Command {
 	root := &cobra.Command{Use: "papers", Short: "Measure cost and losses, and Weft beside BookSim2 and OpenSM"}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(booksimCompare(), booksimSpeed(), claims(), cost(), costHosts(), costLive(), dqrLoss(), dqrOpenSM(), ibCuts(),
+	root.AddCommand(booksimCompare(), booksimSpeed(), claims(), cost(), costHosts(), costLive(), dqrLoss(), dqrOpenSM(),
+		ibCuts(),
 		layeredCost(), layeredOpenSM())
 	return root
 }
 
 // experiment is a command whose arguments are as many as args says.
-func experiment(use, short, long string, args cobra.PositionalArgs, do func(ctx context.Context, args []string) error) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Long: long, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
-		return do(cmd.Context(), args)
-	}}
+func experiment(use, short, long string, args cobra.PositionalArgs,
+	do func(ctx context.Context, args []string) error,
+) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return do(cmd.Context(), args)
+		},
+	}
 }
 
 // childFlag is for a command that runs itself for one topology.

@@ -26,7 +26,9 @@ import (
 type managedConfig struct {
 	Graph   *topology.Graph
 	Routing string
-	Method  string // empty or manage.None: nobody manages, but somebody listens in its stead, so that the fabric has the same company
+	// empty or manage.None: nobody manages, but somebody listens in its stead, so that the fabric has
+	// the same company
+	Method  string
 	Link    settings.Link
 	Traffic nic.Traffic
 	Seed    uint64
@@ -35,8 +37,8 @@ type managedConfig struct {
 }
 
 // managedFabric is a live fabric over a broker of its own, with a subnet manager beside it. The
-// manager reaches it over that broker alone: with the credentials of its role, over a connection and
-// with a store there, as `fabricd manage` does.
+// manager reaches it over that broker alone: with the credentials of its role, over a connection
+// and with a store there, as `fabricd manage` does.
 type managedFabric struct {
 	*fabric.Fabric
 	rounds  chan fabric.Round // capacity 16: those that the manager has reported
@@ -82,7 +84,10 @@ func startManaged(ctx context.Context, c managedConfig) (f *managedFabric, err e
 		return f, err
 	}
 	vcs = max(vcs, 1)
-	o := fabric.Options{Topology: c.Graph, Firmware: fw, Transport: transport, Link: c.Link, Traffic: c.Traffic, Seed: c.Seed}
+	o := fabric.Options{
+		Topology: c.Graph, Firmware: fw, Transport: transport, Link: c.Link, Traffic: c.Traffic,
+		Seed: c.Seed,
+	}
 	o.Switch.VCs = vcs
 	if f.Fabric, err = fabric.New(o); err != nil {
 		return f, err
@@ -106,11 +111,13 @@ func (f *managedFabric) manage(ctx context.Context, broker *bus.Broker, c manage
 	if err != nil {
 		return err
 	}
-	if err := remote.Serve(control, manager.Local{Fabric: f.Fabric, Instance: name, Routing: c.Routing, VCs: vcs}); err != nil {
+	if err := remote.Serve(control,
+		manager.Local{Fabric: f.Fabric, Instance: name, Routing: c.Routing, VCs: vcs}); err != nil {
 		return err
 	}
 	as := broker.Credentials(bus.RoleManager)
-	remote, err := remote.Dial(bus.ClientConfig{Fabric: name, URL: broker.ClientURL(), Credentials: as, Program: "manager"})
+	remote,
+		err := remote.Dial(bus.ClientConfig{Fabric: name, URL: broker.ClientURL(), Credentials: as, Program: "manager"})
 	if err != nil {
 		return err
 	}
@@ -131,17 +138,20 @@ func (f *managedFabric) manage(ctx context.Context, broker *bus.Broker, c manage
 		return nil
 	}
 	ready := make(chan struct{}, 1)
-	m := manager.New(manager.Config{Fabric: remote, State: store, Method: c.Method, Patience: c.Patience, Tell: func(n manager.Note) {
-		switch n.Kind {
-		case manager.NoteManages:
-			ready <- struct{}{}
-		case manager.NoteRound:
-			select {
-			case f.rounds <- n.Round:
-			default: // nobody waits for them
+	m := manager.New(manager.Config{
+		Fabric: remote, State: store, Method: c.Method, Patience: c.Patience,
+		Tell: func(n manager.Note) {
+			switch n.Kind {
+			case manager.NoteManages:
+				ready <- struct{}{}
+			case manager.NoteRound:
+				select {
+				case f.rounds <- n.Round:
+				default: // nobody waits for them
+				}
 			}
-		}
-	}})
+		},
+	})
 	f.running.Go(func() {
 		if err := m.Run(life); err != nil {
 			f.failed <- fmt.Errorf("the subnet manager: %w", err)

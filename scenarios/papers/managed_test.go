@@ -16,7 +16,11 @@ import (
 func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
-	for _, x := range [][3]string{{"kary-ntree:2,3", "ftree", "ddrc"}, {"kary-ntree:2,3", "hybrid", "ddrc"}, {"mesh:3x3", "xy", "dqr"}} {
+	for _, x := range [][3]string{
+		{"kary-ntree:2,3", "ftree", "ddrc"},
+		{"kary-ntree:2,3", "hybrid", "ddrc"},
+		{"mesh:3x3", "xy", "dqr"},
+	} {
 		t.Run(x[1]+" "+x[2], func(t *testing.T) {
 			t.Parallel()
 			g := topologytest.Parse(t, x[0])
@@ -32,7 +36,8 @@ func TestACutIsRepairedByTheManagerOverTheBrokerAndTheLedgerBalances(t *testing.
 			require.NoError(t, err)
 			c := r.Reconfiguration
 			require.Positive(t, c.InForceSeconds)
-			require.InDelta(t, c.InForceSeconds, c.DetectSeconds+c.ComputeSeconds+c.DrainSeconds+c.DistributeSeconds, 1e-6, "phases follow each other")
+			require.InDelta(t, c.InForceSeconds, c.DetectSeconds+c.ComputeSeconds+c.DrainSeconds+c.DistributeSeconds, 1e-6,
+				"phases follow each other")
 			require.Positive(t, c.Switches)
 			require.Zero(t, c.Unroutable)
 			for gone := f.Settling(); !gone(); { // packets that went by the old tables

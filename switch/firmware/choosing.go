@@ -65,8 +65,8 @@ func Choosing(f Firmware, choices []Choice) Firmware {
 	return f
 }
 
-// settle leaves of the candidates of d those that the first choice about the packet has. It puts them
-// into left, which may be where the candidates are: what is written has been read.
+// settle leaves of the candidates of d those that the first choice about the packet has. It puts
+// them into left, which may be where the candidates are: what is written has been read.
 func settle(d *Decision, choices []Choice, pkt *weft.Header, at Arrival, left []Candidate) {
 	for i := range choices {
 		choice := &choices[i]

@@ -64,8 +64,8 @@ func (f DeterministicSwitch) Firmware() Firmware {
 }
 
 // switchNumber is the numbering of the paper's appendix. ML2 of a link is numbered with the tier
-// below, whose U-turn switch it serves. With LeavesInML2 the links above the leaves have ML2 above all
-// their other numbers.
+// below, whose U-turn switch it serves. With LeavesInML2 the links above the leaves have ML2 above
+// all their other numbers.
 func switchNumber(place *weft.Place, p weft.PortID, vc weft.VC) int {
 	t := place.Tree
 	s, up := linkTier(t, p)

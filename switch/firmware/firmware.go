@@ -39,9 +39,9 @@ const (
 // ShapeOf is the shape of the topology that a switch has this place in.
 func ShapeOf(place *weft.Place) Shape { return switching.ShapeOf(place) }
 
-// All lists the firmwares that come with Weft, in the order help shows them. A new one is its file and
-// its line here: go test ./switch/firmware -rewrite, then -update with ./fabricd/subnet, ./fabricd/scenario
-// and ./fabricd/cli write golden cases, help and documentation that name it.
+// All lists the firmwares that come with Weft, in the order help shows them. A new one is its file
+// and its line here: go test ./switch/firmware -rewrite, then -update with ./fabricd/subnet,
+// ./fabricd/scenario and ./fabricd/cli write golden cases, help and documentation that name it.
 func All() []Firmware {
 	return []Firmware{
 		AdaptiveLink{}.Firmware(),
@@ -91,8 +91,8 @@ func ByName(name string) (f Firmware, ok bool) {
 // switch.
 func mayRequeue(*weft.Place) error { return nil }
 
-// checkUniform is the Check of firmwares for trees whose switches below the top all have k up ports,
-// as those of k-ary n-trees, m-port n-trees and leaf-spine fabrics have.
+// checkUniform is the Check of firmwares for trees whose switches below the top all have k up
+// ports, as those of k-ary n-trees, m-port n-trees and leaf-spine fabrics have.
 func checkUniform(place *weft.Place, _ int) error {
 	t := place.Tree
 	if t.K > 0 {

@@ -10,9 +10,9 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Mixed is f, but with other firmwares at some switches, as while switches get a new one. A NIC does
-// as the firmware of its switch says. What one firmware writes into a packet the others find there.
-// The name is that of f, and there are no tables that could be replaced.
+// Mixed is f, but with other firmwares at some switches, as while switches get a new one. A NIC
+// does as the firmware of its switch says. What one firmware writes into a packet the others find
+// there. The name is that of f, and there are no tables that could be replaced.
 func Mixed(f Firmware, at map[weft.SwitchID]Firmware) Firmware {
 	first, others := f, map[weft.SwitchID]*Firmware{}
 	all := []*Firmware{&first}

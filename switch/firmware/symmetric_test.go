@@ -81,7 +81,8 @@ func belongs(t *weft.Tree, at Arrival, f weft.Fields) (port, vector int) {
 	return port, vector
 }
 
-// uses are the header fields that a firmware writes, in packets of a small tree with any dead ports.
+// uses are the header fields that a firmware writes, in packets of a small tree with any dead
+// ports.
 type uses struct{ second, aimed, misroute bool }
 
 func usesOf(fw Firmware) (u uses) {

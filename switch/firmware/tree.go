@@ -155,9 +155,9 @@ func adaptiveDown(pkt *weft.Header, at Arrival, sw View, done weft.Fields) Decis
 	return many(downs(sw, t, dp, at.VC, pkt.Fields), rule, switching.Reroute, ruleNoOtherDown)
 }
 
-// notify is d; if it discards, it asks to inform the packet's source, as these rules may (Sem-Jacobsen,
-// Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, rules 4 and 5). Only rules that find a
-// destination out of reach from their U-turn switch call it.
+// notify is d; if it discards, it asks to inform the packet's source, as these rules may
+// (Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic Fault Tolerance in Fat Trees, rules 4 and 5). Only
+// rules that find a destination out of reach from their U-turn switch call it.
 func notify(d Decision) Decision {
 	d.Notify = len(d.Candidates) == 0
 	return d

@@ -45,8 +45,8 @@ func upDownNumber(place *weft.Place, p weft.PortID, _ weft.VC) int {
 	return t.N - 1 + s
 }
 
-// It writes its usual answers where they are wanted: to make them elsewhere and copy them took longer
-// than the rest of it.
+// It writes its usual answers where they are wanted: to make them elsewhere and copy them took
+// longer than the rest of it.
 func (u UpDown) route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 	t := sw.Place().Tree
 	switch {

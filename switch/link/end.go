@@ -40,7 +40,8 @@ type Config struct {
 // it once it is used. The zero value is not usable, see [New].
 type End struct {
 	// Two cache lines, as they stand in a switch's port: what every frame and whoever asks for credits
-	// needs comes first, then what frames with packets do. What only hellos or faults need is elsewhere.
+	// needs comes first, then what frames with packets do. What only hellos or faults need is
+	// elsewhere.
 	state    State
 	hello    bool // a frame is owed for the handshake, or because it is time
 	held     hold // for which reasons it does not come up
@@ -214,8 +215,8 @@ func (e *End) Due() weft.Time {
 	return e.live.due()
 }
 
-// SuspectAt is when the neighbour has missed a hello, and Exempt matters; only a frame that it is heard
-// by puts that off. weft.Never: no hello is expected.
+// SuspectAt is when the neighbour has missed a hello, and Exempt matters; only a frame that it is
+// heard by puts that off. weft.Never: no hello is expected.
 func (e *End) SuspectAt() weft.Time { return e.live.suspectAt() }
 
 // Tick does what was due at or before now: saying hello, or giving up on a neighbour that is

@@ -138,8 +138,8 @@ func (s *detector) mute(now weft.Time) bool {
 
 // tick says what is due at now. A hello repeats every interval while the detector is started,
 // counted from the last hello or sent, or a little earlier for company. Silence is due when the
-// neighbour was not heard for the detection time while the link was up, our own absence apart; it is
-// reported once until the next up.
+// neighbour was not heard for the detection time while the link was up, our own absence apart; it
+// is reported once until the next up.
 func (s *detector) tick(now weft.Time) (d due) {
 	s.forgive(now)
 	if now >= s.hello {
@@ -168,8 +168,8 @@ func (s *detector) forgive(now weft.Time) {
 	}
 }
 
-// suspectAt is when the neighbour has missed a hello, unless it is heard before; weft.Never: none is
-// expected.
+// suspectAt is when the neighbour has missed a hello, unless it is heard before; weft.Never: none
+// is expected.
 func (s *detector) suspectAt() weft.Time {
 	if s.deadline == weft.Never {
 		return weft.Never

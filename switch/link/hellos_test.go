@@ -138,8 +138,8 @@ func TestWithAMultiplierOfOneHellosComeSoonerThanTheInterval(t *testing.T) {
 	require.Equal(t, "90:hello 130:silent due 135", script(t, &s, "80:up 130:run"))
 }
 
-// Two ends that last sent at other times say hello at the same one, each less than a 64th of the period
-// early, and of 10 ms.
+// Two ends that last sent at other times say hello at the same one, each less than a 64th of the
+// period early, and of 10 ms.
 func TestHellosLeaveTogether(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

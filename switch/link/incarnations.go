@@ -158,8 +158,8 @@ next:
 	}
 }
 
-// resolve notes with which incarnations the end was up, makes one period of those with the same, and
-// forgets those with incarnations that the list does not have.
+// resolve notes with which incarnations the end was up, makes one period of those with the same,
+// and forgets those with incarnations that the list does not have.
 func (e *End) resolve(peers []Incarnation) {
 	r := e.seldom()
 	if r.upOwner == 0 {

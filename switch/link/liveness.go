@@ -33,8 +33,8 @@ type Liveness struct {
 	Together bool
 }
 
-// A hello leaves earlier for company by less than this part of the period, and of this time. Chosen by
-// us: what a large fabric says at one instant takes a processor a few milliseconds.
+// A hello leaves earlier for company by less than this part of the period, and of this time. Chosen
+// by us: what a large fabric says at one instant takes a processor a few milliseconds.
 const (
 	togetherParts = 64
 	mostTogether  = 10 * weft.Millisecond

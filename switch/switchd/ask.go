@@ -12,8 +12,8 @@ type asker interface {
 	Answer(now weft.Time, b *switching.Asks, out *weft.Actions)
 }
 
-// ask asks the firmware for the decisions that core waits for and hands them in. It owns b, which is
-// large, and which most firmwares do not need.
+// ask asks the firmware for the decisions that core waits for and hands them in. It owns b, which
+// is large, and which most firmwares do not need.
 func (d *Driver) ask(core asker) {
 	var b *switching.Asks
 	for range d.asks {

@@ -5,9 +5,9 @@ import (
 	"github.com/weft-fabric/weft/switch/wire"
 )
 
-// Carrier takes what packets carry that a NIC receives. It is called under the core's lock, in order:
-// it must return at once and must not call the driver. The payloads of packets are its own from then
-// on, the slice is not.
+// Carrier takes what packets carry that a NIC receives. It is called under the core's lock, in
+// order: it must return at once and must not call the driver. The payloads of packets are its own
+// from then on, the slice is not.
 type Carrier interface {
 	Carried(packets []weft.Header)
 	// Room tells that the NIC takes packets again after it has refused one.

@@ -1,5 +1,6 @@
-// Package switchd drives a core live: a receiving and a transmitting goroutine per port, and one that
-// asks the firmware where it may take long. One goroutine watches the clock for many cores, a [Ticker].
+// Package switchd drives a core live: a receiving and a transmitting goroutine per port, and one
+// that asks the firmware where it may take long. One goroutine watches the clock for many cores, a
+// [Ticker].
 //
 // # The flow of a frame
 //
@@ -16,8 +17,8 @@
 // frame takes them all. There is no timer on the way and no wait for company, so an idle link adds
 // no latency.
 //
-// A frame on a paced link says when it arrives by the rate of the link ([weft.Frame].At), and whoever
-// receives it later counts from then: what the machine is late for does not add up.
+// A frame on a paced link says when it arrives by the rate of the link ([weft.Frame].At), and
+// whoever receives it later counts from then: what the machine is late for does not add up.
 //
 // What may leave, and when, says [link.Pacer.Allow]. A hello that is due is sent by the [Ticker]: a
 // transmitter may be one of thousands that wait for a processor. Frames
@@ -162,8 +163,8 @@ func New(cfg Config) *Driver {
 	return d
 }
 
-// Run drives the core until ctx ends and returns when all its goroutines have. Call it once, and not
-// Start.
+// Run drives the core until ctx ends and returns when all its goroutines have. Call it once, and
+// not Start.
 func (d *Driver) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	if d.cfg.Ticker == nil {
@@ -248,8 +249,8 @@ func (d *Driver) Signal(p weft.PortID, up bool) {
 	d.Do(func(now weft.Time, out *weft.Actions) { d.core.Signal(now, p, up, out) })
 }
 
-// receive steps the core by every frame that arrives at p, and before it sleeps transmits at the ports
-// that became ready: to wake their transmitters takes longer.
+// receive steps the core by every frame that arrives at p, and before it sleeps transmits at the
+// ports that became ready: to wake their transmitters takes longer.
 func (d *Driver) receive(p weft.PortID, w *Wire) {
 	taken := 0
 	var k *work // nil while it sleeps
@@ -307,9 +308,9 @@ func (d *Driver) take(p weft.PortID, w *Wire, m wire.Message, k *work) {
 	d.act(now, at, &k.out)
 }
 
-// arrived returns when a frame has come that is received now: at its At, or a little later where that is
-// long ago. It counts how late the frame is, unless its sender has another clock. The caller holds the
-// lock.
+// arrived returns when a frame has come that is received now: at its At, or a little later where
+// that is long ago. It counts how late the frame is, unless its sender has another clock. The
+// caller holds the lock.
 func (d *Driver) arrived(now weft.Time, f *weft.Frame, w *Wire) weft.Time {
 	late := max(0, now-f.At)
 	if f.At == 0 || w.Far && late > lateBy {

@@ -52,7 +52,8 @@ func (f *askingFake) LetAsk()                                          {}
 func (f *askingFake) Asks(weft.Time, *switching.Asks) bool             { return false }
 func (f *askingFake) Answer(weft.Time, *switching.Asks, *weft.Actions) {}
 
-// A driver whose goroutines do not run is behind with what has arrived, and with what there is to ask.
+// A driver whose goroutines do not run is behind with what has arrived, and with what there is to
+// ask.
 func TestADriverIsBehindUntilItsReceiverHasRun(t *testing.T) {
 	t.Parallel()
 	m := wire.NewMemory()

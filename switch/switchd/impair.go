@@ -12,5 +12,6 @@ func (d *Driver) Impair(p weft.PortID, i link.Impairment) {
 	d.wake(p) // it may be waiting at the old rate
 }
 
-// unimpaired is what ports suffer before Impair, one for all: each frame looks at it. Nobody writes it.
+// unimpaired is what ports suffer before Impair, one for all: each frame looks at it. Nobody writes
+// it.
 var unimpaired = new(link.Impairment)

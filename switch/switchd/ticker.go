@@ -17,8 +17,8 @@ type Ticker struct {
 	wall  func(span weft.Time) time.Duration
 	poke  chan struct{} // capacity 1: it is to look again how long it waits
 
-	// Rest is called once all that was due is done, and now and then while it is not: hellos have no more
-	// company to wait for, see [wire.HelloSender]. nil: nobody is. Set it before Run.
+	// Rest is called once all that was due is done, and now and then while it is not: hellos have no
+	// more company to wait for, see [wire.HelloSender]. nil: nobody is. Set it before Run.
 	Rest func()
 
 	mu    sync.Mutex // a leaf
@@ -79,7 +79,8 @@ func (t *Ticker) set(d *Driver, due weft.Time) {
 	}
 }
 
-// take takes the driver that is due first out of the queue; nil: none is due, and next is when one is.
+// take takes the driver that is due first out of the queue; nil: none is due, and next is when one
+// is.
 func (t *Ticker) take() (d *Driver, next weft.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,8 +136,8 @@ func (t *Ticker) since(due weft.Time) {
 	}
 }
 
-// Late reports whether nodes are late with what is due, by more than slack, because the machine does
-// not run goroutines, or were within that time.
+// Late reports whether nodes are late with what is due, by more than slack, because the machine
+// does not run goroutines, or were within that time.
 func (t *Ticker) Late(slack, within time.Duration) bool {
 	now, next, late := t.clock(), weft.Time(t.next.Load()), weft.Time(t.late.Load())
 	return next != 0 && now-next > weft.FromDuration(slack) || late != 0 && now-late < weft.FromDuration(within)

@@ -53,7 +53,8 @@ func TestATickerTakesDriversInTheOrderOfTheirTimes(t *testing.T) {
 	}
 }
 
-// Drivers that share a ticker are ticked when each is due; one that waits for nothing is left alone.
+// Drivers that share a ticker are ticked when each is due; one that waits for nothing is left
+// alone.
 func TestDriversShareATicker(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

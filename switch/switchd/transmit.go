@@ -16,8 +16,8 @@ import (
 // late is then taken to have happened in time. Chosen by us.
 const catchUp = 250 * weft.Millisecond
 
-// sender is the sending side of one port. Its transmitter, receivers and, for hellos, the ticker step
-// it.
+// sender is the sending side of one port. Its transmitter, receivers and, for hellos, the ticker
+// step it.
 type sender struct {
 	mu      sync.Mutex // the rest; taken before the core's lock, so that frames leave in the order they were filled
 	line    link.Line[[]byte]
@@ -28,9 +28,9 @@ type sender struct {
 	pace    link.Pacer
 	draws   *rand.PCG
 	waits   bool // the core had more packets when it gave one last
-	// hold is for how long a link that is free again waits for what comes late, chosen by us as thrice the
-	// average lateness: the next packet takes the credits along that were due by then. It is due at the
-	// other end as if it had left at once.
+	// hold is for how long a link that is free again waits for what comes late, chosen by us as thrice
+	// the average lateness: the next packet takes the credits along that were due by then. It is due
+	// at the other end as if it had left at once.
 	hold  weft.Time
 	ready weft.Time // since when the core has had something; guarded by the core's lock
 
@@ -111,8 +111,8 @@ func (d *Driver) step(p weft.PortID, k *work) (did, more bool, next weft.Time) {
 	return did, more, next
 }
 
-// canLeave is since when the frame that is sent now can leave. Its packets came at since. The caller
-// holds both locks.
+// canLeave is since when the frame that is sent now can leave. Its packets came at since. The
+// caller holds both locks.
 func (s *sender) canLeave(now, since weft.Time) weft.Time {
 	at := max(since, s.pace.Free(), now-catchUp)
 	if !s.waits {
@@ -121,8 +121,8 @@ func (s *sender) canLeave(now, since weft.Time) weft.Time {
 	return min(now, at)
 }
 
-// advance sends what may leave now, and sets the timer of the transmitter to when to come again. The
-// caller holds s.mu.
+// advance sends what may leave now, and sets the timer of the transmitter to when to come again.
+// The caller holds s.mu.
 func (d *Driver) advance(p weft.PortID, k *work) {
 	s := &d.senders[p]
 	did, more, next := d.step(p, k)
@@ -138,8 +138,8 @@ func (d *Driver) advance(p weft.PortID, k *work) {
 	s.timed = next != weft.Never
 }
 
-// transmit transmits at port p when its timer or somebody else wants it to. The transmitter of a paced
-// link waits for the timer alone: a select takes much longer, and a wake-up sets the timer.
+// transmit transmits at port p when its timer or somebody else wants it to. The transmitter of a
+// paced link waits for the timer alone: a select takes much longer, and a wake-up sets the timer.
 func (d *Driver) transmit(p weft.PortID) {
 	s := &d.senders[p]
 	defer s.timer.Stop()
@@ -174,8 +174,8 @@ func (d *Driver) wake(p weft.PortID) {
 	}
 }
 
-// transmitAt transmits at p, and at the ports that become ready by that. Of the ticker, whose hellos wait
-// for each other, it ticks.
+// transmitAt transmits at p, and at the ports that become ready by that. Of the ticker, whose
+// hellos wait for each other, it ticks.
 func (d *Driver) transmitAt(p weft.PortID, ticks bool) {
 	k := works.Get().(*work)
 	k.ready, k.ticks = append(k.ready[:0], p), ticks
@@ -226,15 +226,15 @@ func (k *work) note(p weft.PortID) {
 	}
 }
 
-// hello sends the hello that is due at p, from the ticker: the transmitter may be one of thousands of
-// goroutines that wait for a processor, and hellos must not.
+// hello sends the hello that is due at p, from the ticker: the transmitter may be one of thousands
+// of goroutines that wait for a processor, and hellos must not.
 func (d *Driver) hello(p weft.PortID) {
 	d.senders[p].busy.CompareAndSwap(0, int64(d.cfg.Clock()))
 	d.transmitAt(p, true)
 }
 
-// dispatch sends the frame of k by port p, which could leave at a time, now or when it is due, unless
-// the link loses it.
+// dispatch sends the frame of k by port p, which could leave at a time, now or when it is due,
+// unless the link loses it.
 func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 	s, to := &d.senders[p], d.cfg.Wires[p].Out
 	due, lost := s.pace.Send(at, &k.frame, s.draws)
@@ -264,7 +264,8 @@ func (d *Driver) dispatch(p weft.PortID, k *work, now, at weft.Time) {
 	d.dispatchFrame(s, to, k, &k.frame, sum, due, now)
 }
 
-// dispatchFrame sends a frame now, or has it wait on the line until it is due. The caller holds s.mu.
+// dispatchFrame sends a frame now, or has it wait on the line until it is due. The caller holds
+// s.mu.
 func (d *Driver) dispatchFrame(s *sender, to wire.Sender, k *work, frame *weft.Frame, sum wire.LinkSum, due,
 	now weft.Time,
 ) {

@@ -70,8 +70,8 @@ func TestADriverWaitsByTheClockAsItGoesNow(t *testing.T) {
 	}, "the core is ticked")
 }
 
-// A driver that the machine wakes a millisecond late each time keeps the rate of a link with packets that
-// wait, all the same.
+// A driver that the machine wakes a millisecond late each time keeps the rate of a link with
+// packets that wait, all the same.
 func TestALinkWhoseDriverIsLateKeepsItsRate(t *testing.T) {
 	late := func(span weft.Time) time.Duration { return span.Duration() + time.Millisecond }
 	const packets = 100
@@ -85,8 +85,8 @@ func TestALinkWhoseDriverIsLateKeepsItsRate(t *testing.T) {
 	}, "it keeps its rate")
 }
 
-// A frame says when it arrives by the rate of its link, from when it could leave: with packets that is
-// when they came, for a hello when it was due.
+// A frame says when it arrives by the rate of its link, from when it could leave: with packets that
+// is when they came, for a hello when it was due.
 func TestAFrameSaysWhenItArrivesByTheRateOfItsLink(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, link.Pace{Rate: 256_000, Delay: time.Millisecond}, Config{})
@@ -114,8 +114,8 @@ func TestAFrameSaysWhenItArrivesByTheRateOfItsLink(t *testing.T) {
 	require.GreaterOrEqual(t, arrives(), due+weft.Millisecond)
 }
 
-// A packet that waits for its link leaves a little after the link is free, so that it takes along what
-// comes late; at the other end it is due as if it had left at once.
+// A packet that waits for its link leaves a little after the link is free, so that it takes along
+// what comes late; at the other end it is due as if it had left at once.
 func TestALinkThatIsFreeWaitsForWhatComesLate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, link.Pace{Rate: 25_600}, Config{}) // a packet takes 10 ms, more than timers are late

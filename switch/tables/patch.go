@@ -124,8 +124,8 @@ func (e *VersionError) Error() string {
 func (e *VersionError) Unwrap() error { return ErrVersion }
 
 // Next is the program of the switch at a place once it has a patch; nil when it has that version
-// already. It shares what has not changed with r, which stays as it was, and is of this switch alone.
-// The patch is not kept.
+// already. It shares what has not changed with r, which stays as it was, and is of this switch
+// alone. The patch is not kept.
 func (r Program) Next(version uint64, place *weft.Place, p *Patch) (*Program, error) {
 	switch {
 	case p.Switch != place.Switch:

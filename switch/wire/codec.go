@@ -57,10 +57,10 @@ const (
 )
 
 // AppendFrame appends f to dst, to be sent on a link, as the msgpack array [Version, From, To,
-// [sent per VC], [limit per VC], [packets...], At, sum]; for the sum see LinkSum. Where f.Payloads are
-// given they stand before the sum, as many as packets, empty for a packet that carries nothing. It
-// allocates only to grow dst. f.VCs above weft.MaxVCs or more packets than weft.MaxBatch are our own
-// bug, and panic.
+// [sent per VC], [limit per VC], [packets...], At, sum]; for the sum see LinkSum. Where f.Payloads
+// are given they stand before the sum, as many as packets, empty for a packet that carries nothing.
+// It allocates only to grow dst. f.VCs above weft.MaxVCs or more packets than weft.MaxBatch are our
+// own bug, and panic.
 func AppendFrame(dst []byte, link LinkSum, f *weft.Frame) []byte {
 	if f.VCs < 0 || f.VCs > weft.MaxVCs || len(f.Packets) > weft.MaxBatch {
 		panic(fmt.Sprintf("wire: BUG: frame of %d VCs and %d packets, at most %d and %d", f.VCs, len(f.Packets), weft.MaxVCs,
@@ -98,9 +98,9 @@ func appendCounters(dst []byte, counters []uint64) []byte {
 
 // DecodeFrame decodes data, which must be one frame of a link and nothing more, into f and reuses
 // the storage of f.Packets. It keeps no reference to data but f.Payloads, allocates only to grow
-// f.Packets (to at most weft.MaxBatch, and never beyond what data can hold) and for errors. Anything
-// else than a frame within the hard bounds gives an error that wraps ErrFrame, and ErrDamaged or
-// ErrVersion too when it is that; f is reset then.
+// f.Packets (to at most weft.MaxBatch, and never beyond what data can hold) and for errors.
+// Anything else than a frame within the hard bounds gives an error that wraps ErrFrame, and
+// ErrDamaged or ErrVersion too when it is that; f is reset then.
 func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	if !link.matches(data) {
 		f.Reset()
@@ -130,8 +130,8 @@ func DecodeFrame(f *weft.Frame, link LinkSum, data []byte) error {
 	return fmt.Errorf("wire: decode frame: %s: %w", r.why(), ErrFrame)
 }
 
-// frame reads a frame and returns the index of the packet it read last, -1 when it came to none or read
-// them all.
+// frame reads a frame and returns the index of the packet it read last, -1 when it came to none or
+// read them all.
 func (r *reader) frame(f *weft.Frame) int {
 	// The version comes before the length of the array is judged: another version may have another
 	// length.
@@ -166,8 +166,8 @@ func (r *reader) frame(f *weft.Frame) int {
 	return at
 }
 
-// packets reads those of a frame and returns the index of the packet it read last, -1 when it came to
-// none.
+// packets reads those of a frame and returns the index of the packet it read last, -1 when it came
+// to none.
 func (r *reader) packets(f *weft.Frame) int {
 	n := r.array(fieldPackets, 0, weft.MaxBatch)
 	if n == 0 || r.bad {

@@ -169,8 +169,8 @@ func (r *reader) header(h *weft.Header, vcs int) {
 	}
 }
 
-// smallFields is how many elements of a header, from the virtual channel to the misroute vector, are one
-// byte each in nearly all headers. Those are written and read together.
+// smallFields is how many elements of a header, from the virtual channel to the misroute vector,
+// are one byte each in nearly all headers. Those are written and read together.
 const smallFields = 7
 
 func isSmall(h *weft.Header) bool {

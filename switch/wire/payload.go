@@ -16,8 +16,8 @@ type Payloads struct {
 	mu   sync.Mutex
 	free []weft.Payload // stack; guarded by mu
 	held int            // guarded by mu
-	// pages hold the buffers, a page for pageSize of them: buffer n, from 1, is in page (n-1)/pageSize.
-	// A larger list takes the place of this one, whose pages stay.
+	// pages hold the buffers, a page for pageSize of them: buffer n, from 1, is in page
+	// (n-1)/pageSize. A larger list takes the place of this one, whose pages stay.
 	pages atomic.Pointer[[]*page]
 }
 

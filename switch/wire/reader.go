@@ -20,8 +20,8 @@ func appendInt(dst []byte, v int64) []byte {
 	return msgp.AppendInt64(dst, v)
 }
 
-// Msgpack writes numbers from leastOneByte on and below oneByte in a byte that is the number. Most are
-// such: it takes half the time to see to them here.
+// Msgpack writes numbers from leastOneByte on and below oneByte in a byte that is the number. Most
+// are such: it takes half the time to see to them here.
 const (
 	leastOneByte = -32
 	oneByte      = 0x80

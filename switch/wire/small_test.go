@@ -12,8 +12,8 @@ import (
 	"github.com/weft-fabric/weft/switch/wire/wiretest"
 )
 
-// Elements that are one byte each go together. One that is longer by a little has all of them go one by
-// one: the bytes are what msgpack/v5 writes all the same, and are read as what they were.
+// Elements that are one byte each go together. One that is longer by a little has all of them go
+// one by one: the bytes are what msgpack/v5 writes all the same, and are read as what they were.
 func TestElementsOfOneByteAreWrittenAsOthersAre(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(h *weft.Header, above int){

@@ -144,16 +144,16 @@ type Sender interface {
 	Send(frame []byte) error
 }
 
-// HelloSender is a [Sender] of a [HelloGatherer]. SendHello sends a frame without packets as Send does,
-// and in the same order, but it may wait for hellos of other links that can travel with it: until
-// FlushHellos, or until something else is sent on the connection.
+// HelloSender is a [Sender] of a [HelloGatherer]. SendHello sends a frame without packets as Send
+// does, and in the same order, but it may wait for hellos of other links that can travel with it:
+// until FlushHellos, or until something else is sent on the connection.
 type HelloSender interface {
 	Sender
 	SendHello(frame []byte) error
 }
 
-// HelloGatherer is a [Transport] whose Senders are HelloSenders: it sends hellos of many links together.
-// A cut direction has none among them, and what is cut later goes nowhere.
+// HelloGatherer is a [Transport] whose Senders are HelloSenders: it sends hellos of many links
+// together. A cut direction has none among them, and what is cut later goes nowhere.
 type HelloGatherer interface {
 	Transport
 	// FlushHellos sends the hellos that wait for company on a connection, of 0 to Shards()-1.

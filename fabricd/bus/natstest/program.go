@@ -56,7 +56,8 @@ var newest = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, strings.Join([]string{"nats-server", version, runtime.Version(), runtime.GOOS, runtime.GOARCH}, "-"))
+	path := filepath.Join(dir,
+		strings.Join([]string{"nats-server", version, runtime.Version(), runtime.GOOS, runtime.GOARCH}, "-"))
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}

@@ -1,5 +1,5 @@
-// Package agent has the commands fabricd agent, which offers a host to fabrics, and fabricd agents, which
-// lists those that do.
+// Package agent has the commands fabricd agent, which offers a host to fabrics, and fabricd agents,
+// which lists those that do.
 package agent
 
 import (
@@ -54,7 +54,8 @@ tolerate, reroute and run with --on). A piece that takes more than its share of 
 elsewhere; after three tries it is given up.
 
 Exit codes: 0 interrupted; 2 it cannot be an agent: another has its name, no broker, no memory.`,
-		Example: "  fabricd agent --server nats://h1:4222,nats://h2:4222\n  fabricd agent --server nats://h1:4222 --creds agent-h2.creds --memory 4GiB --cores 8\n" +
+		Example: "  fabricd agent --server nats://h1:4222,nats://h2:4222\n  fabricd agent --server nats://h1:4222 --creds " +
+			"agent-h2.creds --memory 4GiB --cores 8\n" +
 			"  fabricd agent --server nats://h1:4222 --work-only --jobs 8 --piece-time 1h",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

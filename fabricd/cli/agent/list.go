@@ -47,7 +47,11 @@ func (a agentsFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	agents, err := bus.Dial(bus.ClientConfig{Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "agents", Build: command.ThisVersion()})
+	agents,
+		err := bus.Dial(bus.ClientConfig{
+		Leads: true, URL: at.URL, Credentials: at.Credentials, Program: "agents",
+		Build: command.ThisVersion(),
+	})
 	if err != nil {
 		return err
 	}

@@ -77,8 +77,8 @@ func (a *agentFlags) work(ctx context.Context, server []string, stdout, stderr i
 	return w.Run(ctx)
 }
 
-// alone gives a worker that was not named a name of its own where there are several on a host, as under
-// Slurm: that of its process is part of it.
+// alone gives a worker that was not named a name of its own where there are several on a host, as
+// under Slurm: that of its process is part of it.
 func (a *agentFlags) alone(ctx context.Context, j *bus.Jobs) error {
 	list, err := jobs.Workers(ctx, j)
 	if err != nil {

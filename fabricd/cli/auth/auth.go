@@ -1,5 +1,5 @@
-// Package auth is the command fabricd auth: keys, certificates and server configurations of a fabric over
-// many hosts.
+// Package auth is the command fabricd auth: keys, certificates and server configurations of a
+// fabric over many hosts.
 package auth
 
 import (
@@ -35,10 +35,11 @@ func authInitCommand() *cobra.Command {
 	var hosts []string
 	var authority string
 	cmd := &cobra.Command{
-		Use:     "init --fabric NAME --dir FOLDER",
-		Short:   "Make the folder of keys of a fabric",
-		Example: "  fabricd auth init --fabric lab --dir lab-keys --hosts a,b,c\n  fabricd auth init --fabric lab --dir lab-keys --hosts a=10.0.0.1,b=10.0.0.2,c=10.0.0.3 --ca ca.pem,ca.key",
-		Args:    cobra.NoArgs,
+		Use:   "init --fabric NAME --dir FOLDER",
+		Short: "Make the folder of keys of a fabric",
+		Example: "  fabricd auth init --fabric lab --dir lab-keys --hosts a,b,c\n  fabricd auth init --fabric lab --dir " +
+			"lab-keys --hosts a=10.0.0.1,b=10.0.0.2,c=10.0.0.3 --ca ca.pem,ca.key",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, text := range hosts {
 				h, err := auth.ParseHost(text)
@@ -65,8 +66,10 @@ func authInitCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.Fabric, "fabric", "", "`name` of the fabric")
 	f.StringVar(&o.Dir, "dir", "", "`folder` to make")
-	f.StringSliceVar(&hosts, "hosts", nil, "hosts with a NATS server and an agent, as `a,b,c` or a=10.0.0.1,b=10.0.0.2; without, this machine alone")
-	f.StringVar(&authority, "ca", "", "`cert,key` of an authority of your own that signs the certificates, two files in PEM; without, one is made")
+	f.StringSliceVar(&hosts, "hosts", nil,
+		"hosts with a NATS server and an agent, as `a,b,c` or a=10.0.0.1,b=10.0.0.2; without, this machine alone")
+	f.StringVar(&authority, "ca", "",
+		"`cert,key` of an authority of your own that signs the certificates, two files in PEM; without, one is made")
 	f.IntVar(&o.ClientPort, "port", 4222, "port on which the servers take clients")
 	f.IntVar(&o.ClusterPort, "cluster-port", 6222, "port on which the servers take each other")
 	command.Bound(f, "port", 1, 65535)
@@ -79,9 +82,14 @@ func authInitCommand() *cobra.Command {
 // told prints what to do with what was made. The tokens are printed here and nowhere else.
 func told(out io.Writer, o auth.Options, d *auth.Dir, tokens []auth.NewToken) {
 	fmt.Fprintf(out, "Keys of fabric %s are in %s. Keep keys/ to yourself.\n\n", o.Fabric, o.Dir)
-	fmt.Fprintf(out, "On each host, with its folder of hosts/:   nats-server -c nats.conf   and   fabricd agent --auth . --server %s\n", d.URL())
-	fmt.Fprintf(out, "To lead it, with the folder leader/:       fabricd up --fabric %s --agents all --auth leader --server %s\n", o.Fabric, d.URL())
-	fmt.Fprintf(out, "To look:                                   linkmon --auth users/viewer --fabric %s --server %s\n\n", o.Fabric, d.URL())
+	fmt.Fprintf(out,
+		"On each host, with its folder of hosts/:   nats-server -c nats.conf   and   fabricd agent --auth . --server %s\n",
+		d.URL())
+	fmt.Fprintf(out,
+		"To lead it, with the folder leader/:       fabricd up --fabric %s --agents all --auth leader --server %s\n",
+		o.Fabric, d.URL())
+	fmt.Fprintf(out, "To look:                                   linkmon --auth users/viewer --fabric %s --server %s\n\n",
+		o.Fabric, d.URL())
 	fmt.Fprintln(out, "Tokens for the HTTP API, which nobody can read again:")
 	for _, t := range tokens {
 		fmt.Fprintf(out, "  %-8s %s\n", t.Name, t.Secret)
@@ -125,7 +133,8 @@ Exit codes: 0 all is done; 2 nothing was revoked, or nothing was done.`,
 	}
 	f := cmd.Flags()
 	rotateFlags(cmd, &dir, &o)
-	f.BoolVar(&o.Force, "force", false, "revoke the old ones also when somebody who runs gets no new ones, and so loses its connections")
+	f.BoolVar(&o.Force, "force", false,
+		"revoke the old ones also when somebody who runs gets no new ones, and so loses its connections")
 	f.BoolVarP(&asJSON, "json", "j", false, "print what came of it as JSON")
 	return cmd
 }
@@ -143,13 +152,18 @@ func rotateFlags(cmd *cobra.Command, dir *string, o *auth.RotateOptions) {
 // rotated prints what is left to do.
 func rotated(out io.Writer, r auth.Rotated) {
 	if len(r.Away) > 0 {
-		fmt.Fprintf(out, "Away: %s. Their servers hear of it from the others when they are back.\n", strings.Join(r.Away, ", "))
+		fmt.Fprintf(out, "Away: %s. Their servers hear of it from the others when they are back.\n",
+			strings.Join(r.Away, ", "))
 	}
 	if len(r.Copy) > 0 {
-		fmt.Fprintf(out, "Nobody was there to take new credentials for: %s. Copy these folders before you start what uses them.\n", strings.Join(r.Copy, ", "))
+		fmt.Fprintf(out,
+			"Nobody was there to take new credentials for: %s. Copy these folders before you start what uses them.\n",
+			strings.Join(r.Copy, ", "))
 	}
 	if len(r.Certificates) > 0 {
-		fmt.Fprintf(out, "New certificates: %s. Copy these folders and have the servers reload: nats-server --signal reload\n", strings.Join(r.Certificates, ", "))
+		fmt.Fprintf(out,
+			"New certificates: %s. Copy these folders and have the servers reload: nats-server --signal reload\n",
+			strings.Join(r.Certificates, ", "))
 	}
 	fmt.Fprintln(out, "People and scripts need the new files of users/.")
 }
@@ -174,7 +188,8 @@ func authRevokeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is let in no more by %s (keys: %s)\n", args[0], strings.Join(took, ", "), strings.Join(keys, ", "))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is let in no more by %s (keys: %s)\n", args[0], strings.Join(took, ", "),
+				strings.Join(keys, ", "))
 			return nil
 		},
 	}

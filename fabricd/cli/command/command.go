@@ -31,8 +31,8 @@ const (
 // ErrFailed means that what was asked for ran and did not hold. What did not has been printed.
 var ErrFailed = errors.New("expectations failed")
 
-// Exited is the exit code of a program that the command has run, and of the command. What went wrong
-// the program has printed.
+// Exited is the exit code of a program that the command has run, and of the command. What went
+// wrong the program has printed.
 type Exited int
 
 // Error implements error.

@@ -31,7 +31,8 @@ func Warn(stderr io.Writer, list []string) {
 	}
 }
 
-// WriteOutput has a file written, or standard output if it has no name. It appears whole or not at all.
+// WriteOutput has a file written, or standard output if it has no name. It appears whole or not at
+// all.
 func WriteOutput(cmd *cobra.Command, name string, write func(io.Writer) error) error {
 	if name == "" {
 		return write(cmd.OutOrStdout())

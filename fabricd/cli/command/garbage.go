@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// A fabric allocates little but steadily. While it is small, garbage is collected at five times what
-// lives instead of twice, which saves a twentieth of the CPU of a live one; in a large one no more than so
-// much gathers, or a quarter of what lives. Chosen by measuring.
+// A fabric allocates little but steadily. While it is small, garbage is collected at five times
+// what lives instead of twice, which saves a twentieth of the CPU of a live one; in a large one no
+// more than so much gathers, or a quarter of what lives. Chosen by measuring.
 const (
 	mostPercent  = 400
 	leastPercent = 25
@@ -25,8 +25,8 @@ var (
 	bounding    sync.Once
 )
 
-// BoundGarbage has no more garbage gather, from now on, than suits a fabric that is live or in virtual
-// time. GOGC in the environment overrides it.
+// BoundGarbage has no more garbage gather, from now on, than suits a fabric that is live or in
+// virtual time. GOGC in the environment overrides it.
 func BoundGarbage(most uint64) {
 	if os.Getenv("GOGC") != "" {
 		return

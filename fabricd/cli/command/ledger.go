@@ -19,6 +19,7 @@ func PrintLedger(w io.Writer, l fabric.Ledger) {
 	fmt.Fprintf(w, "ledger: %d injected = %d delivered + %d lost + %d discarded + %d in flight: %s\n",
 		l.Injected, l.Delivered, l.Lost, l.Discarded, l.InFlight, verdict)
 	if l.Lost > 0 {
-		fmt.Fprintf(w, "lost: %d on wires, %d in queues of dead links, %d in crashed switches\n", l.LostWire, l.LostQueued, l.LostCrash)
+		fmt.Fprintf(w, "lost: %d on wires, %d in queues of dead links, %d in crashed switches\n", l.LostWire, l.LostQueued,
+			l.LostCrash)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/work"
 )
 
-// HereFlag is the annotation of flags that say what becomes of a result, and not what it is: they stay
-// with the process that has them. Its value is HereFile for those that name files.
+// HereFlag is the annotation of flags that say what becomes of a result, and not what it is: they
+// stay with the process that has them. Its value is HereFile for those that name files.
 const (
 	HereFlag = "weft_here"
 	HereFile = "file"
@@ -184,7 +184,8 @@ func (o *On) order(ctx context.Context, cmd *cobra.Command, args []string) (_ *j
 	if already {
 		what = "it was given before, by " + order.By
 	}
-	fmt.Fprintf(stderr, "job %s: %s, and goes on without this process; fabricd job watch %s shows how far it is\n", order.ID,
+	fmt.Fprintf(stderr, "job %s: %s, and goes on without this process; fabricd job watch %s shows how far it is\n",
+		order.ID,
 		what, order.ID)
 	return &jobs.Engine{Jobs: j, Order: order, Note: func(s string) { fmt.Fprintln(stderr, "fabricd: "+s) }}, nil
 }
@@ -210,7 +211,8 @@ func (o *On) check(ctx context.Context, j *bus.Jobs, order *jobs.Order, stderr i
 	}
 	for _, name := range order.On {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("--on: %w; it takes agents that were started with --work-only", document.Unknown("agent", name, names))
+			return fmt.Errorf("--on: %w; it takes agents that were started with --work-only",
+				document.Unknown("agent", name, names))
 		}
 	}
 	for name, version := range others {
@@ -239,8 +241,8 @@ func OpenJobs(ctx context.Context, server bus.Settings, stderr io.Writer, progra
 	return j, err
 }
 
-// commandLine is the command as an order has it: its words and arguments, and the flags that were given
-// and say what is computed.
+// commandLine is the command as an order has it: its words and arguments, and the flags that were
+// given and say what is computed.
 func commandLine(cmd *cobra.Command, args []string) []string {
 	line := strings.Fields(cmd.CommandPath())[1:]
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -13,7 +13,8 @@ import (
 func TestDurationsAreRoundedToWhatPeopleRead(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		1234567 * time.Nanosecond: "0s", 123 * time.Millisecond: "120ms", 1234 * time.Millisecond: "1.2s", 83456 * time.Millisecond: "1m23s",
+		1234567 * time.Nanosecond: "0s", 123 * time.Millisecond: "120ms", 1234 * time.Millisecond: "1.2s",
+		83456 * time.Millisecond:   "1m23s",
 		1234567 * time.Millisecond: "21m0s", 12345678 * time.Millisecond: "3h30m0s",
 	} {
 		assert.Equal(t, want, Roundly(d).String())
@@ -39,7 +40,8 @@ func TestProgressIsALineNowAndThenWithoutATerminal(t *testing.T) {
 	p.Begin("pairs")
 	p.spoke = p.spoke.Add(-time.Hour)
 	p.Told(1, 50)
-	assert.Equal(t, "1 of 50 pairs, 2.00%", strings.Split(out.String(), "\n")[2], "what follows has pieces and a rate of its own")
+	assert.Equal(t, "1 of 50 pairs, 2.00%", strings.Split(out.String(), "\n")[2],
+		"what follows has pieces and a rate of its own")
 	p.End()
 }
 

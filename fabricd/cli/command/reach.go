@@ -16,9 +16,11 @@ type Where struct {
 	Server      bus.Resolved // as it was named; none: it is as the registry says
 }
 
-// Reach finds a fabric, or the one that runs when it is not named, at the server that is named, else
-// as the registry says, which has credentials for each role.
-func Reach(ctx context.Context, fabric string, server bus.Settings, role func(registry.Entry) bus.Credentials, stderr io.Writer) (at Where, err error) {
+// Reach finds a fabric, or the one that runs when it is not named, at the server that is named,
+// else as the registry says, which has credentials for each role.
+func Reach(ctx context.Context, fabric string, server bus.Settings, role func(registry.Entry) bus.Credentials,
+	stderr io.Writer,
+) (at Where, err error) {
 	r, err := resolved(server, stderr)
 	if err != nil {
 		return at, err

@@ -8,9 +8,9 @@ import (
 )
 
 // Renamed lets a flag of cmd be given by its old name too, until 0.2.0: the flag of that name is in
-// no help and no completion, sets the flag of the new name, and warns once on stderr. Where both are
-// given, the later wins, as of a flag that is given twice; of a list, both count. It panics when
-// there is no flag of the new name: that is a bug.
+// no help and no completion, sets the flag of the new name, and warns once on stderr. Where both
+// are given, the later wins, as of a flag that is given twice; of a list, both count. It panics
+// when there is no flag of the new name: that is a bug.
 func Renamed(cmd *cobra.Command, old, name string) {
 	to := cmd.Flags().Lookup(name)
 	if to == nil {
@@ -32,7 +32,8 @@ type renamed struct {
 func (r *renamed) Set(text string) error {
 	if !r.warned {
 		r.warned = true
-		fmt.Fprintf(r.cmd.ErrOrStderr(), "%s: --%s is now --%s; 0.2.0 removes the old name\n", r.cmd.Root().Name(), r.old, r.name)
+		fmt.Fprintf(r.cmd.ErrOrStderr(), "%s: --%s is now --%s; 0.2.0 removes the old name\n", r.cmd.Root().Name(), r.old,
+			r.name)
 	}
 	return r.cmd.Flags().Set(r.name, text)
 }

@@ -29,24 +29,25 @@ func RoutingHelp(more string) string {
 // CompleteRouting offers the routings that fit the topology of the command line and of, nil for
 // all, and some words beside; after a name and a colon, what options it takes.
 func CompleteRouting(cmd *cobra.Command, of func(subnet.Entry) bool, beside ...string) {
-	_ = cmd.RegisterFlagCompletionFunc("routing", func(cmd *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
-		if strings.Contains(text, ":") {
-			return optionWords(text), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-		}
-		entries := subnet.Entries()
-		if spec, err := cmd.Flags().GetString("topology"); err == nil {
-			if g, err := topology.Parse(spec); err == nil {
-				entries = slices.DeleteFunc(entries, func(e subnet.Entry) bool { return !e.Fits(g) })
+	_ = cmd.RegisterFlagCompletionFunc("routing",
+		func(cmd *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
+			if strings.Contains(text, ":") {
+				return optionWords(text), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
-		}
-		var names []string
-		for _, e := range entries {
-			if of == nil || of(e) {
-				names = append(names, e.Name)
+			entries := subnet.Entries()
+			if spec, err := cmd.Flags().GetString("topology"); err == nil {
+				if g, err := topology.Parse(spec); err == nil {
+					entries = slices.DeleteFunc(entries, func(e subnet.Entry) bool { return !e.Fits(g) })
+				}
 			}
-		}
-		return append(append(names, subnet.FromFiles+":"), beside...), cobra.ShellCompDirectiveNoFileComp
-	})
+			var names []string
+			for _, e := range entries {
+				if of == nil || of(e) {
+					names = append(names, e.Name)
+				}
+			}
+			return append(append(names, subnet.FromFiles+":"), beside...), cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 // optionWords completes "updn:tree=dfs,la" by the keys that are not there yet.

@@ -6,9 +6,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 )
 
-// StartProgress shows how far a fabric has come up, stage by stage: as a bar on a terminal. Elsewhere
-// it is shown only where hosts are counted, and not at all of one in this process, for nobody reads
-// that line by line. A small one is up before there is anything to see.
+// StartProgress shows how far a fabric has come up, stage by stage: as a bar on a terminal.
+// Elsewhere it is shown only where hosts are counted, and not at all of one in this process, for
+// nobody reads that line by line. A small one is up before there is anything to see.
 type StartProgress struct {
 	Stderr io.Writer
 	bar    *Progress // nil: it is not shown

@@ -18,7 +18,10 @@ func timeLeft(out *rig.Output) string {
 
 func TestALargeFabricShowsHowFarItHasComeUp(t *testing.T) {
 	t.Parallel()
-	for first, want := range map[fabric.Stage]string{fabric.StageNodes: "switches and NICs made", fabric.StageHosts: "hosts"} {
+	for first, want := range map[fabric.Stage]string{
+		fabric.StageNodes: "switches and NICs made",
+		fabric.StageHosts: "hosts",
+	} {
 		var out rig.Output
 		c := &StartProgress{bar: NewProgress(&out, true, "", time.Hour)}
 		c.OnProgress(first, 0, 100)

@@ -10,8 +10,8 @@ import (
 
 const module = "github.com/weft-fabric/weft"
 
-// Release is the version that CHANGELOG.md describes first. While that is not released, it is the next one, with
-// -dev at the end.
+// Release is the version that CHANGELOG.md describes first. While that is not released, it is the
+// next one, with -dev at the end.
 const Release = "0.1.0-dev"
 
 // revision is set by make build.

@@ -44,7 +44,8 @@ func inWords(cmd *cobra.Command, err error) error {
 var (
 	unknownCommand = regexp.MustCompile(`^unknown command ("(?:[^"\\]|\\.)*") for `)
 	missingFlags   = regexp.MustCompile(`^required flag\(s\) (".*") not set$`)
-	argumentCount  = regexp.MustCompile(`^(?:accepts|requires) (?:at (most|least) |between )?(\d+)(?: and (\d+))? arg\(s\), (?:only )?received (\d+)$`)
+	argumentCount  = regexp.MustCompile(
+		`^(?:accepts|requires) (?:at (most|least) |between )?(\d+)(?: and (\d+))? arg\(s\), (?:only )?received (\d+)$`)
 )
 
 // wrongArguments is text, of cobra, in words of ours.

@@ -1,4 +1,5 @@
-// Package explain is the command fabricd explain: what a firmware would do with a packet at a switch.
+// Package explain is the command fabricd explain: what a firmware would do with a packet at a
+// switch.
 package explain
 
 import (
@@ -64,7 +65,8 @@ Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that
 	}
 	f := cmd.Flags()
 	q := &u.question
-	f.StringVarP(&q.Topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
+	f.StringVarP(&q.Topology, "topology", "t", "kary-ntree:4,3",
+		"topology, or a file; see fabricd topology generate --help")
 	command.RoutingFlag(f, &q.Routing)
 	f.IntVar(&q.VCs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.StringVar(&u.sw, "switch", "", "the switch, by name or number")
@@ -74,10 +76,15 @@ Exit codes: 0 all answered; 2 a question that cannot be answered, or a file that
 	f.StringVar(&u.src, "src", "", "the NIC it is from")
 	f.StringSliceVar(&u.dead, "dead-ports", nil, "ports of the switch whose links are dead: numbers, or neighbours' names")
 	f.Int16Var(&u.portField, "port-field", q.Header.PortField, "the port field in the header: a port, -1 or -2")
-	f.StringVar(&u.route, "route", "", "the source route in the header, as p4,p1; at a port to a NIC what that NIC would write unless given")
-	f.StringVar(&u.sub, "sub", "", "the sub-headers in the header, as 12,d;end,p1x2: where each sub-path leads, d without adaptive routing, oI the other way round dimension I, misroutes; at a port to a NIC what that NIC would write unless given")
-	f.Uint16Var(&u.path, "path", 0, "the address of the NIC it is sent to; at a port to a NIC what that NIC would send by, unless path, layers or vc are given")
-	f.StringVar(&u.layers, "layers", "", "the layers in the header that it may move between, as bits: 0110 has VCs 1 and 2")
+	f.StringVar(&u.route, "route", "",
+		"the source route in the header, as p4,p1; at a port to a NIC what that NIC would write unless given")
+	f.StringVar(&u.sub, "sub", "", "the sub-headers in the header, as 12,d;end,p1x2: where each sub-path leads, d "+
+		"without adaptive routing, oI the other way round dimension I, misroutes; at a port to a NIC what that NIC would "+
+		"write unless given")
+	f.Uint16Var(&u.path, "path", 0, "the address of the NIC it is sent to; at a port to a NIC what that NIC would send "+
+		"by, unless path, layers or vc are given")
+	f.StringVar(&u.layers, "layers", "",
+		"the layers in the header that it may move between, as bits: 0110 has VCs 1 and 2")
 	f.StringVar(&u.misroute, "misroute", "", "the misroute vector in the header, as bits: 0101 has up ports 0 and 2")
 	f.StringToStringVar(&u.state, "state", nil, "registers of the firmware in the switch, as bits: reroute-vector=0101")
 	f.IntVar(&q.Free, "free", q.Free, "packets that every output queue can still take")
@@ -157,7 +164,8 @@ func (u explainFlags) run(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	if f, ok := cmd.InOrStdin().(*os.File); ok && len(files) == 0 && command.Terminal(f) {
-		return errors.New("no question: name --switch, --in-port and --dst, or files of JSON lines, or - for lines typed here")
+		return errors.New(
+			"no question: name --switch, --in-port and --dst, or files of JSON lines, or - for lines typed here")
 	}
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -207,7 +215,8 @@ func answerFiles(
 		errs = append(errs, err)
 	}
 	if all.Bad > 0 {
-		errs = append(errs, fmt.Errorf("%d of %d questions cannot be answered: see \"error\" in the answers", all.Bad, all.Lines))
+		errs = append(errs, fmt.Errorf("%d of %d questions cannot be answered: see \"error\" in the answers", all.Bad,
+			all.Lines))
 	}
 	return errors.Join(errs...)
 }

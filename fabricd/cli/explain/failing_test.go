@@ -44,8 +44,8 @@ func failing() switching.Firmware {
 	}
 }
 
-// A firmware that fails costs the packet, and the fabric goes on. The event says which firmware failed
-// where, on what and why, and its command fails for the same reason.
+// A firmware that fails costs the packet, and the fabric goes on. The event says which firmware
+// failed where, on what and why, and its command fails for the same reason.
 func TestAFirmwareThatFailsIsAnEventWithACommandThatFailsAlike(t *testing.T) {
 	if !subnet.Known("failing") {
 		require.NoError(t, errors.Join(modules.Add(), subnet.Add(subnet.Of(failing))))
@@ -64,7 +64,8 @@ func TestAFirmwareThatFailsIsAnEventWithACommandThatFailsAlike(t *testing.T) {
 		"wasm:" + guest + ":does=loop":  "it did not end: a call may take 1048576 instructions",
 		"wasm:" + guest + ":does=grow":  "it did not end: a call may take 1048576 instructions",
 		"wasm:" + guest + ":does=write": "it read or wrote outside its memory",
-		"wasm:" + guest + ":does=port":  "it sends the packet to port 9, and s1 has no such port, or nothing is there, by rule \"on\"",
+		"wasm:" + guest +
+			":does=port": "it sends the packet to port 9, and s1 has no such port, or nothing is there, by rule \"on\"",
 	} {
 		for name, way := range ways {
 			t.Run(name+": "+why, func(t *testing.T) {

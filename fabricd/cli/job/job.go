@@ -108,7 +108,9 @@ Exit codes: 0 it is done; 1 it has failed; 2 there is none, or interrupted.`,
 		Example: "  fabricd job watch 3f2a --server nats://h1:4222",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.on(cmd, func(ctx context.Context, j *bus.Jobs, out io.Writer) error { return f.watch(ctx, j, args[0], out) })
+			return f.on(cmd, func(ctx context.Context, j *bus.Jobs, out io.Writer) error {
+				return f.watch(ctx, j, args[0], out)
+			})
 		},
 	}
 	f.flags(cmd)

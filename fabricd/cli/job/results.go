@@ -57,7 +57,8 @@ Exit codes: those of the command.`,
 		},
 	}
 	f.server.Flags(cmd.Flags())
-	cmd.Flags().BoolVar(&standIn, jobs.StandInFlag, false, "hand out the pieces for whoever gave it, and print nothing; agents do that")
+	cmd.Flags().BoolVar(&standIn, jobs.StandInFlag, false,
+		"hand out the pieces for whoever gave it, and print nothing; agents do that")
 	return cmd
 }
 
@@ -77,8 +78,8 @@ func fitting(ctx context.Context, j *bus.Jobs, id string) (order, error) {
 	return order{o}, err
 }
 
-// keep takes the flags behind --, with whole paths: the command runs in another folder. Flags that are
-// parsed stay as they are when the rest of the command is.
+// keep takes the flags behind --, with whole paths: the command runs in another folder. Flags that
+// are parsed stay as they are when the rest of the command is.
 func (o order) keep(root *cobra.Command, extra []string) error {
 	cmd, _, err := root.Find(o.Args)
 	if err != nil {
@@ -177,7 +178,8 @@ Exit codes: 0 there is a result, 2 there is none.`,
 					_, err = fmt.Fprintf(out, "%s\n", e.result)
 					return err
 				}
-				_, err = fmt.Fprintf(out, "%s: %d bytes in %.2f s\n%s\n", e.name, len(e.result), time.Since(began).Seconds(), e.result)
+				_, err = fmt.Fprintf(out, "%s: %d bytes in %.2f s\n%s\n", e.name, len(e.result), time.Since(began).Seconds(),
+					e.result)
 				return err
 			})
 		},

@@ -38,8 +38,9 @@ one is at work and the others stand by; when it ends or is killed, at any moment
 ` + methodHelp() + `
 
 Exit codes: 0 interrupted; 1 the fabric is gone; 2 there is nothing that it could manage.`,
-		Example: "  fabricd up --topology kary-ntree:4,3 --routing ftree\n  fabricd manage\n  fabricd manage --fabric lab --method engine:updn\n  fabricd manage --json",
-		Args:    cobra.NoArgs,
+		Example: "  fabricd up --topology kary-ntree:4,3 --routing ftree\n  fabricd manage\n  fabricd manage --fabric lab " +
+			"--method engine:updn\n  fabricd manage --json",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return command.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), m.json,
 				func(stdout, stderr io.Writer) error {
@@ -49,7 +50,8 @@ Exit codes: 0 interrupted; 1 the fabric is gone; 2 there is nothing that it coul
 	}
 	f := cmd.Flags()
 	f.StringVar(&m.fabric, "fabric", "", "name of the fabric; not needed when only one is running here")
-	f.StringVar(&m.method, "method", "", "how: "+manage.Syntax()+"; unless given as the manager before, and else by the routing")
+	f.StringVar(&m.method, "method", "",
+		"how: "+manage.Syntax()+"; unless given as the manager before, and else by the routing")
 	f.BoolVarP(&m.json, "json", "j", false, "print what it does as JSON lines")
 	f.BoolVarP(&m.verbose, "verbose", "v", false, "log what happens to stderr")
 	m.server.Flags(f)

@@ -101,7 +101,8 @@ interrupted.`,
 func (u *rerouteFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&u.topology, "topology", "t", "mesh:20x20", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&u.routing, "routing", "", "what computed the tables: a deterministic routing of fabricd routes list; unless given xy in meshes, e-cube in tori and rings, ftree in fat trees, lash elsewhere")
+	f.StringVar(&u.routing, "routing", "", "what computed the tables: a deterministic routing of fabricd routes list; "+
+		"unless given xy in meshes, e-cube in tori and rings, ftree in fat trees, lash elsewhere")
 	f.StringVar(&u.method, "method", manage.DQR, "how they are repaired: "+manage.Syntax())
 	for _, o := range dqrFlags {
 		u.options[o.flag] = f.String(o.flag, "", "with --method dqr: "+o.about+": "+strings.Join(o.words, ", "))
@@ -109,14 +110,16 @@ func (u *rerouteFlags) flags(cmd *cobra.Command) {
 	}
 	f.IntVar(&u.vcs, "vcs", weft.MaxVCs, "virtual channels that there are, per link direction")
 	command.Bound(f, "vcs", 1, weft.MaxVCs)
-	f.StringArrayVar(&u.down, "down", nil, "links or switches that die, as s9.9-s10.9,s3.3; may be repeated, one fault after another")
+	f.StringArrayVar(&u.down, "down", nil,
+		"links or switches that die, as s9.9-s10.9,s3.3; may be repeated, one fault after another")
 	f.BoolVar(&u.all, "all", false, "every link between switches, each alone")
 	f.IntVar(&u.random, "random", 0, "so many times links are drawn that die one after another")
 	f.IntVar(&u.faults, "faults", 1, "with --random: so many links each time")
 	command.Bound(f, "random", 1, command.MaxCount)
 	command.Bound(f, "faults", 1, command.MaxCount)
 	f.Uint64Var(&u.seed, "sim-seed", 1, "seed of --random")
-	f.BoolVar(&u.switchFlows, "switch-flows", false, "with --method dqr: switches send to switches too, as managers of InfiniBand have it")
+	f.BoolVar(&u.switchFlows, "switch-flows", false,
+		"with --method dqr: switches send to switches too, as managers of InfiniBand have it")
 	f.BoolVar(&u.paths, "paths", false, "list the flows that got another path, with both")
 	f.BoolVarP(&u.json, "json", "j", false, "print the result as one JSON object")
 	u.on.Flags(cmd, nil, []string{"json"}, nil)

@@ -25,8 +25,9 @@ with a pair for each dependency of it. Of escape routing the escape layer must h
 With --scenario the traffic of those pairs is written as a scenario, which fabricd run --virtual drives into the deadlock.
 
 Exit codes: 0 no cycle and all pairs routed, 1 a cycle or pairs without a route, 2 wrong input, or interrupted.`,
-		Example: "  fabricd routes check --topology irregular:64,128,1 --routing minimal-hop --scenario deadlock.yaml; fabricd run --virtual deadlock.yaml",
-		Args:    cobra.NoArgs,
+		Example: "  fabricd routes check --topology irregular:64,128,1 --routing minimal-hop --scenario deadlock.yaml; " +
+			"fabricd run --virtual deadlock.yaml",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := command.CanWrite("--scenario", file); err != nil {
 				return err

@@ -78,7 +78,8 @@ func dumpLFT(cmd *cobra.Command, d dumpFlags, r *layered.Routing, lids *opensm.L
 	beside := "--out FILE writes them beside the tables"
 	if r.Layers > 1 && d.out != "" {
 		sl, vl := d.out+".path-sl", d.out+".sl2vl"
-		if err := command.WriteOutput(cmd, sl, func(w io.Writer) error { return opensm.WritePathSL(w, r, lids) }); err != nil {
+		if err := command.WriteOutput(cmd, sl,
+			func(w io.Writer) error { return opensm.WritePathSL(w, r, lids) }); err != nil {
 			return err
 		}
 		if err := command.WriteOutput(cmd, vl, func(w io.Writer) error { return opensm.WriteSL2VL(w, r, lids) }); err != nil {
@@ -152,8 +153,10 @@ or what OpenSM would give.
 
 Layers are not in the forwarding tables. Of a routing with layers, lft with --out FILE writes FILE.path-sl and FILE.sl2vl too, and a
 warning says when the tables can deadlock without them.`,
-		Example: "  fabricd routes dump --topology irregular:16,32,1 --routing lash | less\n  fabricd routes dump --routing updn --json | jq '.tables[0]'\n" +
-			"  fabricd routes dump --topology fabric.net --routing updn:in-port=false --format lft -o updn.lfts && opensm -R file -U updn.lfts",
+		Example: "  fabricd routes dump --topology irregular:16,32,1 --routing lash | less\n  fabricd routes dump " +
+			"--routing updn --json | jq '.tables[0]'\n" +
+			"  fabricd routes dump --topology fabric.net --routing updn:in-port=false --format lft -o updn.lfts && opensm -R " +
+			"file -U updn.lfts",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if u.json {

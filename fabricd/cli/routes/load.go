@@ -106,7 +106,8 @@ func printLoads(w io.Writer, l survey.LoadResult) error {
 // loadChart draws how many channels carry more than a load.
 func loadChart(list []computed) chart.Chart {
 	c := chart.Chart{
-		Title: "Load of channels: " + list[0].Routing.Graph.Spec, X: "source/address pairs over a channel", Y: "channels with more (%)", FromZero: true,
+		Title: "Load of channels: " + list[0].Routing.Graph.Spec, X: "source/address pairs over a channel",
+		Y: "channels with more (%)", FromZero: true,
 	}
 	for i, made := range list {
 		loads := slices.Clone(made.Loads)

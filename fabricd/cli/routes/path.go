@@ -21,10 +21,12 @@ func routesPath(u *routesFlags) *cobra.Command {
 		Short: "Show the path and the layer of a pair of NICs, or all paths that packets may take",
 		Long: `Shows how packets go from a NIC to another: by each address that the source may use, the layers, and at every switch where packets come
 from and where they may go. A switch stands for its first NIC. Adaptive routings leave several ways at a switch; all are followed.`,
-		Example: "  fabricd routes path n3 n17 --topology irregular:64,128,1 --routing lash\n  fabricd routes path s3 s17 --routing escape --json | jq '.addresses[0].stops'",
+		Example: "  fabricd routes path n3 n17 --topology irregular:64,128,1 --routing lash\n  fabricd routes path s3 s17 " +
+			"--routing escape --json | jq '.addresses[0].stops'",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return fmt.Errorf("path of what? name two NICs, the source and the destination, or their switches; there are %d names", len(args))
+				return fmt.Errorf("path of what? name two NICs, the source and the destination, or their switches; there are %d "+
+					"names", len(args))
 			}
 			return nil
 		},

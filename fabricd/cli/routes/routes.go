@@ -53,8 +53,10 @@ interrupted.`,
 		return u.summary(cmd)
 	}
 	f := cmd.PersistentFlags()
-	f.StringVarP(&u.topology, "topology", "t", "irregular:64,128,1", "topology, or a file; see fabricd topology generate --help")
-	f.StringVar(&u.routing, "routing", command.DefaultRoutes(), "routing: "+strings.Join(command.RoutesNames(), ", ")+"; some take options, as lash:layers=3")
+	f.StringVarP(&u.topology, "topology", "t", "irregular:64,128,1",
+		"topology, or a file; see fabricd topology generate --help")
+	f.StringVar(&u.routing, "routing", command.DefaultRoutes(),
+		"routing: "+strings.Join(command.RoutesNames(), ", ")+"; some take options, as lash:layers=3")
 	f.BoolVarP(&u.json, "json", "j", false, "print the result as one JSON object")
 	command.Complete(cmd, "topology", topology.Kinds)
 	command.CompleteRouting(cmd, command.HasTables)
@@ -117,7 +119,8 @@ func inWords(ctx context.Context, err error) error {
 
 func routesList(u *routesFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the routings that compute tables, and their options", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List the routings that compute tables, and their options",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var lines []subnet.EntryResult
 			for _, e := range command.RoutesEntries() {

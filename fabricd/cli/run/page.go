@@ -31,7 +31,8 @@ func (u runFlags) placeReports(list []*task) error {
 			t.report = filepath.Join(u.report, folderName(t.scenario.Name))
 		}
 		if other, taken := whose[t.report]; taken {
-			return fmt.Errorf("--report: %s and %s are both called %s, and would have one report: rename one, or run them apart", other, t.path, t.scenario.Name)
+			return fmt.Errorf("--report: %s and %s are both called %s, and would have one report: rename one, or run them apart",
+				other, t.path, t.scenario.Name)
 		}
 		whose[t.report] = t.path
 		if err := report.Check(t.report, t.scenario.Name); err != nil {
@@ -86,7 +87,8 @@ func (u runFlags) again(t *task) string {
 	if len(t.scenario.Programs) > 0 {
 		text += " --programs"
 	}
-	return text + " --sim-seed " + strconv.FormatUint(t.scenario.Options.Seed, 10) + " --report " + command.ShellWord(filepath.ToSlash(t.report))
+	return text + " --sim-seed " + strconv.FormatUint(t.scenario.Options.Seed, 10) + " --report " +
+		command.ShellWord(filepath.ToSlash(t.report))
 }
 
 // carrier says what carries the links when it is not the broker of the run. It tells nothing of

@@ -53,13 +53,16 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO.yaml|FOLDER...",
 		Short: "Run scenarios, live or in virtual time, and judge them",
-		Long: "Runs scenarios over an embedded NATS server, one after the other or several at once (--jobs), and judges what they expect. " +
+		Long: "Runs scenarios over an embedded NATS server, one after the other or several at once (--jobs), and judges " +
+			"what they expect. " +
 			"Of a folder it runs all *.yaml files.\n" +
-			"With --virtual they run in virtual time, as fast as the machine can: the same seed gives the same run, and the same event_hash in --json.\n" +
+			"With --virtual they run in virtual time, as fast as the machine can: the same seed gives the same run, and the " +
+			"same event_hash in --json.\n" +
 			"With --shrink it reduces one that fails to the smallest that still does, and writes that as a scenario.\n\n" +
 			"Exit codes: 0 all pass, 1 an expectation does not hold, 2 a scenario cannot be run.",
 		Example: "  fabricd run scenarios/heal.yaml\n  fabricd run scenarios/heal.yaml --json | jq .ledger\n" +
-			"  fabricd run scenarios scenarios/faults --junit scenarios.xml\n  fabricd run scenarios scenarios/faults --virtual\n  fabricd run --shrink failing.yaml --budget 5m\n" +
+			"  fabricd run scenarios scenarios/faults --junit scenarios.xml\n  fabricd run scenarios scenarios/faults " +
+			"--virtual\n  fabricd run --shrink failing.yaml --budget 5m\n" +
 			"  fabricd run scenarios/heal.yaml --virtual --report heal-report",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -106,7 +109,8 @@ func Command() *cobra.Command {
 	cmd.Flags().BoolVarP(&u.json, "json", "j", false, "print each result as one JSON object, a line each")
 	cmd.Flags().Uint64Var(&u.seed, "sim-seed", 0, "seed of every random draw; 0 is the scenario's own")
 	cmd.Flags().StringVar(&u.junit, "junit", "", "write the results to this file, as JUnit XML")
-	cmd.Flags().StringVar(&u.report, "report", "", "write a report of the run into this `folder`, as one HTML file and as JSON; of several, a folder in it for each")
+	cmd.Flags().StringVar(&u.report, "report", "",
+		"write a report of the run into this `folder`, as one HTML file and as JSON; of several, a folder in it for each")
 	cmd.Flags().BoolVar(&u.virtual, "virtual", false, "run in virtual time instead of live")
 	cmd.Flags().BoolVar(&u.live, "live", false, "run live, which is the default")
 	cmd.Flags().BoolVar(&u.start, "programs", false, "allow the scenarios to start programs, with your rights")
@@ -129,7 +133,8 @@ func (u runFlags) noServer(cmd *cobra.Command) (err error) {
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if _, ok := f.Annotations[bus.ServerFlag]; ok && u.virtual {
-			err = fmt.Errorf("--virtual with --%s: in virtual time links do not leave the process, leave one of them out", f.Name)
+			err = fmt.Errorf("--virtual with --%s: in virtual time links do not leave the process, leave one of them out",
+				f.Name)
 		}
 	})
 	return err
@@ -148,8 +153,8 @@ type task struct {
 	err    error // it could not be run
 }
 
-// inputs is a hash of what the run of a scenario depends on but its seed: its text and the files that it
-// names.
+// inputs is a hash of what the run of a scenario depends on but its seed: its text and the files
+// that it names.
 func (t *task) inputs() string {
 	h := sha256.New() // it takes everything
 	_, _ = io.WriteString(h, t.scenario.Source)
@@ -345,8 +350,8 @@ func verdict(ctx context.Context, list []*task) error {
 	return errors.Join(errs...)
 }
 
-// one runs s in virtual time, or over a broker of its own, or over the server named, where the number
-// is part of the fabric's name: several of this process may run there at once.
+// one runs s in virtual time, or over a broker of its own, or over the server named, where the
+// number is part of the fabric's name: several of this process may run there at once.
 func (u runFlags) one(ctx context.Context, s *scenario.Scenario, number int, line *scenarioLine, watch scenario.Watcher,
 	stderr io.Writer,
 ) (scenario.Result, error) {

@@ -23,11 +23,14 @@ type shrinkFlags struct {
 }
 
 func (s *shrinkFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&s.tries, "tries", scenario.DefaultShrinkTries, "with --shrink: a candidate passes when it does so this often; 1 unless given with --virtual")
-	cmd.Flags().DurationVar(&s.budget, "budget", scenario.DefaultShrinkBudget, "with --shrink: stop after this long, with the smallest found")
+	cmd.Flags().IntVar(&s.tries, "tries", scenario.DefaultShrinkTries,
+		"with --shrink: a candidate passes when it does so this often; 1 unless given with --virtual")
+	cmd.Flags().DurationVar(&s.budget, "budget", scenario.DefaultShrinkBudget,
+		"with --shrink: stop after this long, with the smallest found")
 	command.Bound(cmd.Flags(), "tries", 1, 1000)
 	command.Bound(cmd.Flags(), "budget", time.Second, scenario.MaxDuration)
-	cmd.Flags().StringVarP(&s.out, "out", "o", "", "with --shrink: file to write (default NAME-shrunk.yaml in the current folder)")
+	cmd.Flags().StringVarP(&s.out, "out", "o", "",
+		"with --shrink: file to write (default NAME-shrunk.yaml in the current folder)")
 }
 
 // unused refuses flags that mean nothing without --shrink.

@@ -67,7 +67,8 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 			case s.report != "" && len(args) > 0:
 				return errors.New("--report writes about what was run, and runs nothing: leave the experiment out")
 			case s.report == "" && len(args) == 0, len(args) > 1 && !s.until:
-				return errors.New("sweep what? name one experiment file, as scenarios/papers/fattree/fig9.yaml; with --settle several, or a folder")
+				return errors.New("sweep what? name one experiment file, as scenarios/papers/fattree/fig9.yaml; with --settle " +
+					"several, or a folder")
 			case s.within != 0 && !s.until:
 				return errors.New("--within is how long --settle may take: give both")
 			case s.until && s.dryRun:
@@ -106,16 +107,23 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&s.samples, "samples", 0, "runs of each combination; 0 is what the experiment says")
-	f.StringVarP(&s.out, "out", "o", "", "folder for the results (default results/NAME, or results/NAME-quick; of several experiments results, with a folder for each)")
-	f.StringArrayVar(&s.where, "where", nil, "only points with this value of this axis, as topology=kary-ntree:4,3; several times for several values and axes")
-	f.StringVar(&s.report, "report", "", "run nothing, and write README.md of this folder: what the experiments in its folders have shown")
+	f.StringVarP(&s.out, "out", "o", "", "folder for the results (default results/NAME, or results/NAME-quick; of "+
+		"several experiments results, with a folder for each)")
+	f.StringArrayVar(&s.where, "where", nil,
+		"only points with this value of this axis, as topology=kary-ntree:4,3; several times for several values and axes")
+	f.StringVar(&s.report, "report", "",
+		"run nothing, and write README.md of this folder: what the experiments in its folders have shown")
 	f.BoolVar(&s.quick, "quick", false, "the short form that the experiment describes: a minute or two")
 	f.IntVar(&s.jobs, "jobs", 0, "runs at once; 0 is one per core")
-	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, and tell how many runs it has and about how long they take: it tries a few, and writes nothing")
-	f.BoolVar(&s.until, "settle", false, "make samples until every statement is decided, of several experiments if so named; --samples is the most of a point, 1024 unless given")
+	f.BoolVar(&s.dryRun, "dry-run", false, "check the experiment, and tell how many runs it has and about how long they "+
+		"take: it tries a few, and writes nothing")
+	f.BoolVar(&s.until, "settle", false, "make samples until every statement is decided, of several experiments if so "+
+		"named; --samples is the most of a point, 1024 unless given")
 	f.DurationVar(&s.within, "within", 0, "with --settle: end after this time, as 20h, and say what is open; 0 is no end")
-	f.IntVar(&s.workers, "workers", 0, "with --dry-run: tell how long so many workers of other machines take; with --on, 0 is those that are there")
-	f.Float64Var(&s.price, "price", 0, "with --dry-run and --workers or --on: what one of them costs an hour, in any currency")
+	f.IntVar(&s.workers, "workers", 0,
+		"with --dry-run: tell how long so many workers of other machines take; with --on, 0 is those that are there")
+	f.Float64Var(&s.price, "price", 0,
+		"with --dry-run and --workers or --on: what one of them costs an hour, in any currency")
 	f.BoolVarP(&s.json, "json", "j", false, "print what came of it as one JSON object")
 	command.Bound(f, "workers", 0, 100_000)
 	command.Bound(f, "price", 0, 1e6)

@@ -36,8 +36,9 @@ the switch holds goes along, and no packet is lost. Ctrl-C hands it back likewis
 neighbours lose their links to it, and it can be started again, or taken back with: linkmon restart SWITCH
 
 Exit codes: 0 handed back, or the fabric was stopped; 1 the fabric is gone; 2 the fabric does not take this process.`,
-		Example: "  fabricd switch --id s1.03\n  fabricd switch --fabric lab --id s0.00 --server nats://lab.example.net:4222 --creds lab.creds",
-		Args:    cobra.NoArgs,
+		Example: "  fabricd switch --id s1.03\n  fabricd switch --fabric lab --id s0.00 --server " +
+			"nats://lab.example.net:4222 --creds lab.creds",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return command.Unhurried(cmd.OutOrStdout(), cmd.ErrOrStderr(), false, func(stdout, stderr io.Writer) error {
 				return s.run(cmd.Context(), stdout, stderr)

@@ -1,5 +1,5 @@
-// Package tolerate is the command fabricd tolerate: which sets of dead links are got around in tori and
-// meshes.
+// Package tolerate is the command fabricd tolerate: which sets of dead links are got around in tori
+// and meshes.
 package tolerate
 
 import (
@@ -39,8 +39,9 @@ type tolerateFlags struct {
 func Command() *cobra.Command {
 	var u tolerateFlags
 	cmd := &cobra.Command{
-		Use:   "tolerate [SRC DST]",
-		Short: "Ask which sets of dead links intermediate nodes, misroutes and deterministic routing get around, in tori and meshes",
+		Use: "tolerate [SRC DST]",
+		Short: "Ask which sets of dead links intermediate nodes, misroutes and deterministic routing get around, in tori " +
+			"and meshes",
 		Long: `Counts the sets of dead links that mechanisms tolerate in a torus or a mesh: those with which every ordered pair of switches that live links
 join has a way of live links. Mechanisms are I (an intermediate node), IxN (up to N), D (deterministic sub-paths), M (misroutes), and any of
 them together, as in I+D; none is adaptive routing alone. Nothing runs: it is a question to the control plane.
@@ -61,7 +62,8 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 			"  fabricd tolerate --topology torus:8x8 --mechanisms I+D --down s0.0-s0.1,s3.3 s0.0 s0.1",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 0 && len(args) != 2 {
-				return fmt.Errorf("the way of what? name two switches, the source and the destination, or none; found %s", strings.Join(args, " "))
+				return fmt.Errorf("the way of what? name two switches, the source and the destination, or none; found %s",
+					strings.Join(args, " "))
 			}
 			return nil
 		},
@@ -81,21 +83,27 @@ Exit codes: 0 all sets are tolerated (with --limit: the limits are found), 1 som
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&u.topology, "topology", "t", "torus:3x3x3", "torus or mesh, or a file of one; see fabricd topology generate --help")
-	f.StringSliceVarP(&u.mechanisms, "mechanisms", "m", []string{"I+D"}, "mechanisms as I+D or Ix2; several with commas, or by repeating the flag")
+	f.StringVarP(&u.topology, "topology", "t", "torus:3x3x3",
+		"torus or mesh, or a file of one; see fabricd topology generate --help")
+	f.StringSliceVarP(&u.mechanisms, "mechanisms", "m", []string{"I+D"},
+		"mechanisms as I+D or Ix2; several with commas, or by repeating the flag")
 	f.StringVar(&u.faults, "faults", "1", "links that are dead, as 3, or from a number to another, as 1-5")
 	f.Uint64Var(&u.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
 	f.Uint64Var(&u.seed, "sim-seed", 1, "seed of --samples")
-	f.StringVar(&u.region, "region", tolerate.Whole, "which links may die: all, or those of the switches that are so near to one, as distance-1")
-	f.StringVar(&u.center, "center", "", "with --region distance-1: the switch in the middle; unless given that in the middle of the topology")
-	f.BoolVar(&u.limit, "limit", false, "find how many faults are tolerated wherever they are, and a smallest set that is not")
+	f.StringVar(&u.region, "region", tolerate.Whole,
+		"which links may die: all, or those of the switches that are so near to one, as distance-1")
+	f.StringVar(&u.center, "center", "",
+		"with --region distance-1: the switch in the middle; unless given that in the middle of the topology")
+	f.BoolVar(&u.limit, "limit", false,
+		"find how many faults are tolerated wherever they are, and a smallest set that is not")
 	f.StringSliceVar(&u.down, "down", nil, "judge this set: links, or switches for all of theirs, as s0.0-s0.1,s3.3")
 	f.BoolVar(&u.paths, "paths", false, "with --down: list the paths of all pairs that it affects")
 	f.BoolVar(&u.noSymmetry, "no-symmetry", false, "judge sets too that are the same as others but for where they are")
 	f.IntVar(&u.jobs, "jobs", 0, "goroutines; 0 is one per core")
 	command.Bound[uint64](f, "samples", 0, command.MaxSamples)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
-	f.BoolVarP(&u.json, "json", "j", false, "print one JSON object a line: for each of the mechanisms and each number of faults")
+	f.BoolVarP(&u.json, "json", "j", false,
+		"print one JSON object a line: for each of the mechanisms and each number of faults")
 	u.on.Flags(cmd, nil, []string{"jobs", "json"}, nil)
 	command.Complete(cmd, "topology", topology.Kinds)
 	command.Complete(cmd, "region", func() []string { return tolerate.RegionNames })

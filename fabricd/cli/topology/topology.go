@@ -31,9 +31,12 @@ func topologyGenerate() *cobra.Command {
 		Use:     "generate TOPOLOGY",
 		Aliases: []string{"gen", "convert"},
 		Short:   "Print a topology as YAML, JSON, Graphviz DOT or for InfiniBand",
-		Long:    "Prints a topology as a file that can be edited and given wherever a topology is wanted. TOPOLOGY is a file or one of:\n\n  " + strings.Join(topology.Kinds(), "\n  "),
-		Example: "  fabricd topology generate kary-ntree:4,3 --json\n  fabricd topology generate torus:4x4 --format dot | dot -Tsvg > torus.svg\n  fabricd topology convert irregular:64,128,7 --format ibnet -o fabric.net\n  fabricd topology convert fabric.net -o fabric.yaml",
-		Args:    cobra.ExactArgs(1),
+		Long: "Prints a topology as a file that can be edited and given wherever a topology is wanted. TOPOLOGY is a " +
+			"file or one of:\n\n  " + strings.Join(topology.Kinds(), "\n  "),
+		Example: "  fabricd topology generate kary-ntree:4,3 --json\n  fabricd topology generate torus:4x4 --format dot | " +
+			"dot -Tsvg > torus.svg\n  fabricd topology convert irregular:64,128,7 --format ibnet -o fabric.net\n  fabricd " +
+			"topology convert fabric.net -o fabric.yaml",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			g, err := command.LoadTopology(cmd.ErrOrStderr(), args[0])
 			if err != nil {
@@ -43,7 +46,10 @@ func topologyGenerate() *cobra.Command {
 				format = "json"
 			}
 			dot := func(w io.Writer) error { return layout.DOT(w, g, layout.Options{NICs: nics}) }
-			write, ok := map[string]func(io.Writer) error{"yaml": g.WriteYAML, "json": g.WriteJSON, "dot": dot, "ibnet": g.WriteIBNet}[format]
+			write, ok := map[string]func(io.Writer) error{
+				"yaml": g.WriteYAML, "json": g.WriteJSON, "dot": dot,
+				"ibnet": g.WriteIBNet,
+			}[format]
 			if !ok {
 				return document.Unknown("format", format, formats)
 			}
@@ -63,7 +69,10 @@ func topologyGenerate() *cobra.Command {
 }
 
 // drawings are the formats of topology graph.
-var drawings = map[string]func(io.Writer, *topology.Graph, layout.Options) error{"dot": layout.DOT, "mermaid": layout.Mermaid, "svg": layout.SVG}
+var drawings = map[string]func(io.Writer, *topology.Graph, layout.Options) error{
+	"dot":     layout.DOT,
+	"mermaid": layout.Mermaid, "svg": layout.SVG,
+}
 
 func topologyGraph() *cobra.Command {
 	var nics bool
@@ -72,10 +81,13 @@ func topologyGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph TOPOLOGY",
 		Short: "Draw a topology as SVG, Graphviz DOT or Mermaid",
-		Long: "Draws a topology: trees by tiers, meshes and tori as grids (of three dimensions as planes side by side), rings round, all others so that what is far apart stands far apart. " +
-			"It is the map that the page and the reports show. TOPOLOGY is a file or one of:\n\n  " + strings.Join(topology.Kinds(), "\n  "),
-		Example: "  fabricd topology graph kary-ntree:4,3 -o tree.svg\n  fabricd topology graph torus:8x8 --nics=false --format mermaid\n  fabricd topology graph fabric.yaml --format dot | dot -Tpdf > fabric.pdf",
-		Args:    cobra.ExactArgs(1),
+		Long: "Draws a topology: trees by tiers, meshes and tori as grids (of three dimensions as planes side by side), " +
+			"rings round, all others so that what is far apart stands far apart. " +
+			"It is the map that the page and the reports show. TOPOLOGY is a file or one of:\n\n  " +
+			strings.Join(topology.Kinds(), "\n  "),
+		Example: "  fabricd topology graph kary-ntree:4,3 -o tree.svg\n  fabricd topology graph torus:8x8 --nics=false " +
+			"--format mermaid\n  fabricd topology graph fabric.yaml --format dot | dot -Tpdf > fabric.pdf",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, ok := drawings[format]
 			if !ok {

@@ -78,7 +78,8 @@ func (d downFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		fmt.Fprintln(stderr, "fabricd: "+err.Error())
 		if !d.force {
-			fmt.Fprintln(stderr, "fabricd: it stays written down; try again when the agent answers or has ended, or forget it with --force")
+			fmt.Fprintln(stderr,
+				"fabricd: it stays written down; try again when the agent answers or has ended, or forget it with --force")
 			return command.ErrFailed
 		}
 	}

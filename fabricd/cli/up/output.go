@@ -82,7 +82,8 @@ type placedAgent struct {
 
 // write prints it for people.
 func (p *placedLine) write(w io.Writer) {
-	fmt.Fprintf(w, "on %d agents: %d of %d links between switches cross hosts (%.0f%%), and %.0f%% of the hops of uniform traffic, %.2f a packet\n",
+	fmt.Fprintf(w, "on %d agents: %d of %d links between switches cross hosts (%.0f%%), and %.0f%% of the hops of "+
+		"uniform traffic, %.2f a packet\n",
 		len(p.Agents), p.Crossing, p.Links, 100*float64(p.Crossing)/float64(max(p.Links, 1)), 100*p.Traffic, p.PerPath)
 	for _, a := range p.Agents {
 		fmt.Fprintf(w, "  %-12s %5d switches %6d NICs %7d ports\n", a.Name, a.Switches, a.NICs, a.Ports)
@@ -115,7 +116,8 @@ func (o *upOutput) banner(t *lead.Term) {
 	o.mu.Unlock()
 	if o.json {
 		o.print(Line{Up: &upLine{
-			Name: o.fabric, URL: url, Page: t.Page, Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs), Links: len(g.Links), Seconds: t.Took.Seconds(), Placed: placed,
+			Name: o.fabric, URL: url, Page: t.Page, Topology: g.Spec, Switches: len(g.Switches), NICs: len(g.NICs),
+			Links: len(g.Links), Seconds: t.Took.Seconds(), Placed: placed,
 		}})
 		return
 	}
@@ -155,8 +157,8 @@ func (o *upOutput) banner(t *lead.Term) {
 	fmt.Fprintln(w, "Ctrl-C drains the fabric and prints the ledger")
 }
 
-// wayAround is a routing that leads around dead links, for one that neither does so nor has anything
-// that a subnet manager could replace; empty for all others.
+// wayAround is a routing that leads around dead links, for one that neither does so nor has
+// anything that a subnet manager could replace; empty for all others.
 func wayAround(routing string, g *topology.Graph) string {
 	e, err := subnet.ByName(routing)
 	if err != nil || e.Tolerance.Links || e.Routes != nil || e.Mechanisms != nil || routing == subnet.None {
@@ -264,7 +266,8 @@ func (o *upOutput) end(r lead.Result) {
 	}
 	command.PrintLedger(w, l)
 	if t.DamagedFrames > 0 {
-		fmt.Fprintf(w, "damaged: %d frames did not arrive on their link as they were sent; their packets are lost on wires\n", t.DamagedFrames)
+		fmt.Fprintf(w, "damaged: %d frames did not arrive on their link as they were sent; their packets are lost on wires\n",
+			t.DamagedFrames)
 	}
 	fmt.Fprintf(w, "latency %v; %d rerouted, %d U-turns, mean stretch %.4f\n",
 		t.Latency, t.Rerouted, t.UTurns, t.Stretch)

@@ -16,9 +16,11 @@ func trafficHelp() string {
 			t.Row("  "+p[0], p[1])
 		}
 	}
-	list("Traffic is PATTERN:LOAD, with options after commas, as uniform:0.2,arrivals=bursts or hotspot:0.2,hot=4,share=0.1; i is a NIC's number:", nic.Patterns())
+	list("Traffic is PATTERN:LOAD, with options after commas, as uniform:0.2,arrivals=bursts or "+
+		"hotspot:0.2,hot=4,share=0.1; i is a NIC's number:", nic.Patterns())
 	list("arrivals= is by which process packets come; the mean is the load in any case:", nic.Processes())
-	list("sizes= is which packets have how many bytes, as 256 or a mix:", [][2]string{{"64:0.6/1500:0.4", "60% of the packets have 64 bytes, 40% have 1500"}})
+	list("sizes= is which packets have how many bytes, as 256 or a mix:",
+		[][2]string{{"64:0.6/1500:0.4", "60% of the packets have 64 bytes, 40% have 1500"}})
 	var b strings.Builder
 	_ = t.Text(&b) // to memory
 	return strings.Trim(b.String(), "\n")

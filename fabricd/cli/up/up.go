@@ -1,5 +1,5 @@
-// Package up has the commands of a live fabric: fabricd up, which launches it, and of one on agents fabricd
-// state and fabricd down.
+// Package up has the commands of a live fabric: fabricd up, which launches it, and of one on agents
+// fabricd state and fabricd down.
 package up
 
 import (
@@ -49,9 +49,11 @@ func Command() *cobra.Command {
 		Use:     "up",
 		Aliases: []string{"deploy"},
 		Short:   "Launch a live fabric and keep it running until Ctrl-C",
-		Example: "  fabricd up\n  fabricd up --topology mport-tree:8,3 --routing deterministic-link --traffic uniform:0.1\n  fabricd up --topology torus:4x4\n  fabricd up --topology irregular:16,32,1 --routing updn:layers=2,tree=dfs",
-		Long:    "Launch a live fabric and keep it running until Ctrl-C.\n\n" + trafficHelp(),
-		Args:    cobra.NoArgs,
+		Example: "  fabricd up\n  fabricd up --topology mport-tree:8,3 --routing deterministic-link --traffic " +
+			"uniform:0.1\n  fabricd up --topology torus:4x4\n  fabricd up --topology irregular:16,32,1 --routing " +
+			"updn:layers=2,tree=dfs",
+		Long: "Launch a live fabric and keep it running until Ctrl-C.\n\n" + trafficHelp(),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			u.given = changed(cmd.Flags())
 			if err := u.complete(cmd.ErrOrStderr()); err != nil {
@@ -61,7 +63,8 @@ func Command() *cobra.Command {
 				return u.run(cmd.Context(), stdout, stderr)
 			})
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n", u.config.Name)
+				fmt.Fprintf(cmd.ErrOrStderr(), "fabricd: interrupted before fabric %s was up: nothing of it is left\n",
+					u.config.Name)
 				return nil
 			}
 			return err
@@ -73,7 +76,8 @@ func Command() *cobra.Command {
 	command.SettingFlags(f, &u.settings, map[string]string{
 		"topology": "topology, or a file; see fabricd topology generate --help",
 		"routing":  command.RoutingHelp(", none to forward nothing"),
-		"method": "method of the subnet manager, which replaces tables after faults: " + manage.Syntax() + "; auto: ddrc in fat trees, dqr for other " +
+		"method": "method of the subnet manager, which replaces tables after faults: " + manage.Syntax() +
+			"; auto: ddrc in fat trees, dqr for other " +
 			"deterministic tables that it can keep, direct in meshes and tori with mechanisms, engine for adaptive ones, " +
 			"none for rules",
 		"traffic": "what every NIC injects: PATTERN:LOAD[,OPTION=...], load a share of the " +
@@ -82,9 +86,12 @@ func Command() *cobra.Command {
 		"unpaced": "let links go as fast as the machine; --link-rate then only scales the traffic",
 	})
 	u.server.Flags(f)
-	f.StringVar(&u.agents, "agents", "", "run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
-	f.BoolVar(&u.config.Detach, "detach", false, "with --agents: when interrupted, leave the fabric to the next fabricd up of this --fabric; fabricd down ends it")
-	f.StringVar(&u.listen, "listen", lead.DefaultListen, "address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
+	f.StringVar(&u.agents, "agents", "",
+		"run on the `agents` of other hosts, all or some by name as h1,h2, instead of in this process; see fabricd agent")
+	f.BoolVar(&u.config.Detach, "detach", false,
+		"with --agents: when interrupted, leave the fabric to the next fabricd up of this --fabric; fabricd down ends it")
+	f.StringVar(&u.listen, "listen", lead.DefaultListen,
+		"address of the page, the HTTP API and the metrics; a free port when it is taken and was not given; off for none")
 	f.StringVar(&u.config.InfiniBand, "ib", "", "let programs of InfiniBand in, as OpenSM and ibnetdiscover, "+
 		"under this `name`, the fabric's unless given; a subnet manager then writes the tables, unless --routing "+
 		"says otherwise; see fabricd ib")
@@ -92,14 +99,18 @@ func Command() *cobra.Command {
 	f.IntVar(&u.config.InfiniBandPriority, "ib-priority", 0, "with --ib: our own subnet manager stands by with this "+
 		"`priority`, 1 to 15, and manages while no manager of a higher one does; none unless given")
 	command.Bound(f, "ib-priority", 1, 15)
-	f.StringVar(&u.config.Page.Tokens, "tokens", "", "`file` of tokens that may look or operate, as fabricd auth token makes it; that of --auth unless given")
-	f.StringVar(&u.config.Page.CertFile, "page-cert", "", "certificate `file` for HTTPS; that of --auth unless given, where others than this machine can reach the page")
+	f.StringVar(&u.config.Page.Tokens, "tokens", "",
+		"`file` of tokens that may look or operate, as fabricd auth token makes it; that of --auth unless given")
+	f.StringVar(&u.config.Page.CertFile, "page-cert", "",
+		"certificate `file` for HTTPS; that of --auth unless given, where others than this machine can reach the page")
 	f.StringVar(&u.config.Page.KeyFile, "page-key", "", "private key `file` of that certificate")
-	f.StringVar(&u.config.Listen, "broker-listen", "127.0.0.1:0", "address of the embedded NATS server; port 0 is a free one")
+	f.StringVar(&u.config.Listen, "broker-listen", "127.0.0.1:0",
+		"address of the embedded NATS server; port 0 is a free one")
 	f.DurationVar(&u.config.For, "for", 0, "end by itself after this long, as 30s, as Ctrl-C does")
 	f.Lookup("for").DefValue = "0"
-	f.DurationVar(&u.config.Drain, "drain-timeout", lead.DrainTime, "how long Ctrl-C waits for the packets in flight, by the clock of the fabric; when some "+
-		"are left the ledger is not checked, and the exit code is 1")
+	f.DurationVar(&u.config.Drain, "drain-timeout", lead.DrainTime,
+		"how long Ctrl-C waits for the packets in flight, by the clock of the fabric; when some "+
+			"are left the ledger is not checked, and the exit code is 1")
 	command.Bound(f, "for", time.Millisecond, time.Duration(fault.MaxDuration))
 	command.Bound(f, "drain-timeout", time.Millisecond, scenario.MaxDuration)
 	f.BoolVarP(&u.asJSON, "json", "j", false, "print events and samples as JSON lines, and the ledger at the end")
@@ -238,7 +249,9 @@ func (u *upFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	case errors.Is(err, lead.ErrUnbalanced):
 		return command.ErrFailed // what was printed shows it
 	case errors.Is(err, lead.ErrLeft):
-		fmt.Fprintf(stdout, "fabric %s goes on: lead it again with fabricd up --fabric %s, end it with fabricd down --fabric %s\n", c.Name, c.Name, c.Name)
+		fmt.Fprintf(stdout,
+			"fabric %s goes on: lead it again with fabricd up --fabric %s, end it with fabricd down --fabric %s\n", c.Name,
+			c.Name, c.Name)
 		return nil
 	}
 	return err
@@ -249,7 +262,8 @@ func (u *upFlags) heeded(s settings.Settings, stderr io.Writer) {
 	var other []string
 	is, want := s.Filled(), u.settings.Filled()
 	for _, x := range settings.All() {
-		if u.doc == nil && !slices.Contains(u.given, x.Flag) || x.Path == "topology" || is.Text(x.Path) == want.Text(x.Path) ||
+		if u.doc == nil && !slices.Contains(u.given, x.Flag) || x.Path == "topology" ||
+			is.Text(x.Path) == want.Text(x.Path) ||
 			x.Path == "manager.method" && want.Manager.Method == manage.Auto {
 			continue
 		}
@@ -260,7 +274,8 @@ func (u *upFlags) heeded(s settings.Settings, stderr io.Writer) {
 		other = append(other, name+" "+command.SettingText(x, is))
 	}
 	if len(other) > 0 {
-		fmt.Fprintf(stderr, "fabricd: fabric %s is there already, with %s: these flags do not change it; end it with fabricd down to begin it anew\n",
+		fmt.Fprintf(stderr, "fabricd: fabric %s is there already, with %s: these flags do not change it; end it with "+
+			"fabricd down to begin it anew\n",
 			u.config.Name, strings.Join(other, " "))
 	}
 }

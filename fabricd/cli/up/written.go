@@ -45,7 +45,8 @@ func (w *writtenFlags) open(ctx context.Context, stderr io.Writer) (_ *written, 
 	if f.at, err = command.Resolve(w.server, stderr); err != nil {
 		return nil, err
 	}
-	none := fmt.Errorf("no fabric %s is written down at this server: fabrics on agents only are; others begin and end with their fabricd up", w.fabric)
+	none := fmt.Errorf("no fabric %s is written down at this server: fabrics on agents only are; others begin and end "+
+		"with their fabricd up", w.fabric)
 	f.store, err = cluster.OpenStore(ctx, w.fabric, f.at, true)
 	if errors.Is(err, reply.ErrNoKey) {
 		return nil, none

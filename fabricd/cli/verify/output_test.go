@@ -85,7 +85,8 @@ func TestPlotHasACurveForEachWayOfRouting(t *testing.T) {
 		names = append(names, c.name)
 		require.Len(t, c.points, 3)
 	}
-	assert.Equal(t, []string{"updown", "up/down tables made anew", "physically", "adaptive-link"}, names, "what does not depend on the firmware is drawn once")
+	assert.Equal(t, []string{"updown", "up/down tables made anew", "physically", "adaptive-link"}, names,
+		"what does not depend on the firmware is drawn once")
 	assert.InDelta(t, 100.0/3, list[0].points[2].Y, 0.01)
 	assert.Zero(t, list[1].points[2].Y)
 	assert.Equal(t, 100.0, list[2].points[2].Y)
@@ -110,10 +111,14 @@ func TestVerifyResultCanBeReadBack(t *testing.T) {
 func TestThePlotsAxisIsAllOfItWhereNothingIsDisconnected(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "all.svg")
-	all := &verify.Result{Topology: "kary-ntree:2,3", Routing: "adaptive-link", Kind: verify.Links, ByFaults: []verify.ByFaults{{Sets: 1, Connected: 1}, {Faults: 1, Sets: 16, Connected: 16}}}
+	all := &verify.Result{
+		Topology: "kary-ntree:2,3", Routing: "adaptive-link", Kind: verify.Links,
+		ByFaults: []verify.ByFaults{{Sets: 1, Connected: 1}, {Faults: 1, Sets: 16, Connected: 16}},
+	}
 	require.NoError(t, plotConnectivity(file, []*verify.Result{all}))
 	svg, err := os.ReadFile(file)
 	require.NoError(t, err)
 	labels := regexp.MustCompile(`>\d+<`).FindAllString(string(svg), -1)
-	assert.Equal(t, []string{">0<", ">1<", ">0<", ">20<", ">40<", ">60<", ">80<", ">100<"}, labels, "the room of the legend is no share")
+	assert.Equal(t, []string{">0<", ">1<", ">0<", ">20<", ">40<", ">60<", ">80<", ">100<"}, labels,
+		"the room of the legend is no share")
 }

@@ -109,7 +109,8 @@ func plotConnectivity(path string, results []*verify.Result) error {
 		}
 		// Later ones are thinner, so that those below show where both are the same.
 		left := vg.Length(max(0, 3-i))
-		line.Color, line.Dashes, line.Width = chart.Palette[i%len(chart.Palette)], plotutil.Dashes(i), vg.Points(1)+left*vg.Points(0.7)
+		line.Color, line.Dashes, line.Width = chart.Palette[i%len(chart.Palette)], plotutil.Dashes(i),
+			vg.Points(1)+left*vg.Points(0.7)
 		points.Color, points.Shape, points.Radius = line.Color, plotutil.Shape(i), vg.Points(2.5)+left
 		p.Add(line, points)
 		p.Legend.Add(c.name, line, points)

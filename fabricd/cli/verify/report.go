@@ -24,7 +24,8 @@ func printVerified(w io.Writer, c verify.Config, r *verify.Result) error {
 		channels = fmt.Sprintf("%d virtual channels", r.VCs)
 	}
 	fmt.Fprintf(&b, "%s, %s, %s, %s", r.Topology, routingOf(r), channels, map[string]string{
-		"before": "faults before the first packet", "arriving": "faults arrive between any two hops", "flapping": "faults come and go between any two hops",
+		"before": "faults before the first packet", "arriving": "faults arrive between any two hops",
+		"flapping": "faults come and go between any two hops",
 		"repaired": "some faults were repaired before the first packet, the others are there",
 	}[r.When])
 	if c.Around != nil || c.Mixed != nil && c.Mixed.Around != nil {
@@ -234,7 +235,8 @@ func claims(b *strings.Builder, c verify.Config, r *verify.Result) {
 		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, and packets keep to one output\n",
 			command.Grouped(r.CyclicSets))
 	default:
-		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, in %s of which packets can wait for one another only\n", command.Grouped(r.CyclicSets), command.Grouped(r.Deadlocks))
+		fmt.Fprintf(b, "channel dependency graph: cycles in %s sets, in %s of which packets can wait for one another only\n",
+			command.Grouped(r.CyclicSets), command.Grouped(r.Deadlocks))
 	}
 	if e := r.Extended; e != nil && (e.Escape || e.Rings > 0) {
 		extended(b, c, r)

@@ -24,7 +24,8 @@ const (
 func (v *verifyFlags) faultSets(g *topology.Graph, stdin io.Reader) (s verify.Sets, err error) {
 	given := len(v.sets) > 0 || v.setsFile != ""
 	if given && len(v.ranged) > 0 {
-		return s, fmt.Errorf("%s with --set or --sets: the sets are given, so there are none to choose", strings.Join(v.ranged, " and "))
+		return s, fmt.Errorf("%s with --set or --sets: the sets are given, so there are none to choose",
+			strings.Join(v.ranged, " and "))
 	}
 	if !given {
 		s = verify.Sets{Kind: verify.Kind(v.kind), Samples: v.samples, Seed: v.seed, PerGroup: v.perGroup}

@@ -1,4 +1,5 @@
-// Package verify is the command fabricd verify: what a firmware does with dead links and switches, proven.
+// Package verify is the command fabricd verify: what a firmware does with dead links and switches,
+// proven.
 package verify
 
 import (
@@ -104,25 +105,33 @@ Exit codes: 0 it holds, 1 it does not hold, 2 wrong input, or interrupted.`,
 
 func (v *verifyFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&v.topology, "topology", "t", "kary-ntree:4,3", "topology, or a file; see fabricd topology generate --help")
+	f.StringVarP(&v.topology, "topology", "t", "kary-ntree:4,3",
+		"topology, or a file; see fabricd topology generate --help")
 	command.RoutingFlag(f, &v.routing)
 	f.StringVar(&v.mixed, "mixed", "",
 		"two routings, as adaptive-link,adaptive-link-digit: each switch runs one of them")
 	f.StringVar(&v.faults, "faults", "1", "sets of up to so many faults, as 2, or of so many, as 4-10")
-	f.StringVar(&v.kind, "kind", string(verify.Links), "what can be dead: link, switch (those without NICs, or all when each has some) or any")
+	f.StringVar(&v.kind, "kind", string(verify.Links),
+		"what can be dead: link, switch (those without NICs, or all when each has some) or any")
 	f.IntVar(&v.samples, "samples", 0, "draw so many sets of each size instead of taking all; 0 is all")
 	f.BoolVar(&v.perGroup, "per-group", false,
 		"up to so many dead links in each switch group of a tree; with --samples, so many in each at once")
 	f.Uint64Var(&v.seed, "sim-seed", 1, "seed of --samples")
 	f.StringArrayVar(&v.sets, "set", nil, "verify this set, as s0.00-s1.00,s1.10; may be repeated; empty is no fault")
-	f.StringVar(&v.setsFile, "sets", "", "verify the sets in this file, one a line, # begins a comment; - is standard input")
-	f.StringVar(&v.when, "when", whenWords[verify.Before], "faults come before the first packet, one by one between any two hops (arriving), come and go (flapping), or some came and were repaired before (repaired)")
-	f.IntVar(&v.concurrent, "max-concurrent", 0, "with --when flapping or repaired: at most so many faults of a set are dead at one moment; 0 is all of them")
+	f.StringVar(&v.setsFile, "sets", "",
+		"verify the sets in this file, one a line, # begins a comment; - is standard input")
+	f.StringVar(&v.when, "when", whenWords[verify.Before], "faults come before the first packet, one by one between any "+
+		"two hops (arriving), come and go (flapping), or some came and were repaired before (repaired)")
+	f.IntVar(&v.concurrent, "max-concurrent", 0,
+		"with --when flapping or repaired: at most so many faults of a set are dead at one moment; 0 is all of them")
 	f.BoolVar(&v.oneByOne, "one-by-one", false,
 		"with --when flapping: a switch that is back has its ports up one by one, in any order; Weft's are up together")
-	f.StringVar(&v.registers, "registers", registerWords[verify.Shared], "what a packet finds in the switches' registers: what all flows can have written (shared), or its own (alone)")
-	f.BoolVar(&v.fixed, "fixed-choice", false, "a packet keeps to the output it chose first while it waits; Weft's pipeline chooses anew")
-	f.BoolVar(&v.noSymmetry, "no-symmetry", false, "explore sets and destinations too that are the same as others but for the numbers of ports")
+	f.StringVar(&v.registers, "registers", registerWords[verify.Shared],
+		"what a packet finds in the switches' registers: what all flows can have written (shared), or its own (alone)")
+	f.BoolVar(&v.fixed, "fixed-choice", false,
+		"a packet keeps to the output it chose first while it waits; Weft's pipeline chooses anew")
+	f.BoolVar(&v.noSymmetry, "no-symmetry", false,
+		"explore sets and destinations too that are the same as others but for the numbers of ports")
 	f.BoolVar(&v.exhaustive, "exhaustive", false, "explore the sets one by one, also where all can be explored at once")
 	f.IntVar(&v.vcs, "vcs", 0, "virtual channels per link direction, 1 to 16; 0 is what the firmware needs")
 	f.IntVar(&v.jobs, "jobs", 0, "goroutines; 0 is one per core")
@@ -135,10 +144,14 @@ func (v *verifyFlags) flags(cmd *cobra.Command) {
 			"unless given, what is kept is bounded")
 	f.BoolVar(&v.first, "first", false, "stop at the first set in which something is wrong")
 	f.StringVar(&v.checkpoint, "checkpoint", "", "keep what is done in this file, and go on from it")
-	f.StringVar(&v.subfunction, "subfunction", "", "check Duato's condition too, for adaptive firmwares in fat trees: subtrees is the paper's routing subfunction, groups one for re-routing by two tiers")
-	f.BoolVar(&v.compare, "compare", false, "count too the sets that up/down tables made anew connect, and those that are connected at all")
-	f.StringVar(&v.plot, "plot", "", "draw the share of connected sets over the number of faults to this file, .svg or .png")
-	f.StringArrayVar(&v.overlay, "overlay", nil, "result of an earlier run (--json) to draw into the plot too; may be repeated")
+	f.StringVar(&v.subfunction, "subfunction", "", "check Duato's condition too, for adaptive firmwares in fat trees: "+
+		"subtrees is the paper's routing subfunction, groups one for re-routing by two tiers")
+	f.BoolVar(&v.compare, "compare", false,
+		"count too the sets that up/down tables made anew connect, and those that are connected at all")
+	f.StringVar(&v.plot, "plot", "",
+		"draw the share of connected sets over the number of faults to this file, .svg or .png")
+	f.StringArrayVar(&v.overlay, "overlay", nil,
+		"result of an earlier run (--json) to draw into the plot too; may be repeated")
 	f.StringVar(&v.scenario, "scenario", "", "write the counterexample to this file, as a scenario that replays it")
 	f.BoolVarP(&v.json, "json", "j", false, "print the result as one JSON object")
 	command.Complete(cmd, "topology", topology.Kinds)
@@ -294,7 +307,8 @@ func (v *verifyFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return err
 	}
 	if v.first && !r.Pass && !r.Interrupted {
-		r.Notes = append(r.Notes, "stopped at the first set in which something is wrong: the counts are of the sets explored until then")
+		r.Notes = append(r.Notes,
+			"stopped at the first set in which something is wrong: the counts are of the sets explored until then")
 	}
 	if v.json {
 		err = command.JSON(stdout, r)

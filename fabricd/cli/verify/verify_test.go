@@ -19,7 +19,8 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	v := verifyFlags{
-		topology: "kary-ntree:2,3", routing: "deterministic-link", faults: "3", kind: "link", when: "before", registers: "shared", jobs: 1, noSymmetry: true,
+		topology: "kary-ntree:2,3", routing: "deterministic-link", faults: "3", kind: "link", when: "before",
+		registers: "shared", jobs: 1, noSymmetry: true,
 		exhaustive: true, checkpoint: file, tellEvery: time.Nanosecond,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -29,7 +30,8 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 	err := v.run(ctx, nil, &out, errs)
 	require.Regexp(t, `^interrupted after \d+ of 697 fault sets: the same command goes on from `+file+`$`, err.Error())
 	require.NotErrorIs(t, err, command.ErrFailed, "exit code 2")
-	assert.Regexp(t, `^kary-ntree:2,3, deterministic-link, 2 virtual channels, faults before the first packet\n\n`, out.String())
+	assert.Regexp(t, `^kary-ntree:2,3, deterministic-link, 2 virtual channels, faults before the first packet\n\n`,
+		out.String())
 	assert.Regexp(t, `^32 of 697 fault sets, 4.59%\n64 of 697 fault sets, 9.18%, about \S+ left\n`, errs.String())
 
 	var again rig.Output
@@ -56,8 +58,9 @@ func TestVerifyThatIsInterruptedGoesOnFromItsCheckpoint(t *testing.T) {
 func TestVerifyOfAllSetsAtOnceGoesOnFromItsCheckpoint(t *testing.T) {
 	t.Parallel()
 	v := verifyFlags{
-		topology: "kary-ntree:3,3", routing: "deterministic-link", faults: "2", kind: "link", when: "before", registers: "shared",
-		jobs: 1, noSymmetry: true, tellEvery: time.Nanosecond,
+		topology: "kary-ntree:3,3", routing: "deterministic-link", faults: "2", kind: "link", when: "before",
+		registers: "shared",
+		jobs:      1, noSymmetry: true, tellEvery: time.Nanosecond,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -65,8 +65,8 @@ func Unknown(kind, word string, candidates []string) error {
 	return fmt.Errorf("unknown %s %q: %sknown: %s", kind, Clip(word), hint, list(candidates))
 }
 
-// list prints the first few of words in the order given, and not how many there are: what is said of
-// one word stays the same when another is added.
+// list prints the first few of words in the order given, and not how many there are: what is said
+// of one word stays the same when another is added.
 func list(words []string) string {
 	if len(words) == 0 {
 		return "none"

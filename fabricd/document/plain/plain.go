@@ -22,7 +22,8 @@ func obeyed(r rune) bool {
 	case unicode.IsControl(r):
 		return true
 	}
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x61c || r == 0x2028 || r == 0x2029
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x61c ||
+		r == 0x2028 || r == 0x2029
 }
 
 // Text is text with escapes for what a terminal would obey, and for bytes that are not UTF-8.

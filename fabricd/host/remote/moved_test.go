@@ -27,7 +27,8 @@ func (r *testbed) moved(id weft.SwitchID, number uint64, epoch weft.Epoch) *Remo
 	}
 	c.Host, c.Number, c.Epoch = r.Graph.Name(id.Node()), number, epoch
 	c.Placement = host.Placement{
-		Host: c.Host, Switches: host.Spans([]weft.SwitchID{id}), Shard: c.Placement.Shard, Shards: c.Placement.Shards, Shared: true,
+		Host: c.Host, Switches: host.Spans([]weft.SwitchID{id}), Shard: c.Placement.Shard, Shards: c.Placement.Shards,
+		Shared: true,
 	}
 	l := r.Open(c)
 	delete(r.Hosts, c.Host) // the testbed's own sums know nothing of moves

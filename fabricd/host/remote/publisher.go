@@ -54,8 +54,9 @@ type watch struct {
 func (w *watch) Observe(now weft.Time, a *weft.Actions) {
 	t := w.publisher
 	o := host.Observation{
-		NIC: !w.node.IsSwitch(), Node: w.node.Index, At: now, Changes: slices.Clone(a.Changes), Turned: a.Turned, Effects: len(a.Drops) > 0,
-		Drops: t.drops(a.Drops), Hops: hops(a.Hops), Egress: slices.Clone(a.Egress), Arrived: slices.Clone(a.Arrived),
+		NIC: !w.node.IsSwitch(), Node: w.node.Index, At: now, Changes: slices.Clone(a.Changes), Turned: a.Turned,
+		Effects: len(a.Drops) > 0,
+		Drops:   t.drops(a.Drops), Hops: hops(a.Hops), Egress: slices.Clone(a.Egress), Arrived: slices.Clone(a.Arrived),
 	}
 	for _, f := range a.Faults {
 		o.Faults = append(o.Faults, host.Fault{Port: f.Port, Text: f.Err.Error(), Count: f.Count, Damaged: f.Damaged})

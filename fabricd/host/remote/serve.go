@@ -25,24 +25,25 @@ func (p *Server) serve() error {
 // handle answers requests of one verb, and notes that somebody asks. It leaves requests for a later
 // incarnation to that.
 func handle[Req, Resp any](p *Server, verb string, h func(r Req) (Resp, error)) error {
-	return bus.Handle(p.control, bus.Subject{Kind: bus.SubjectSwitch, Verb: verb}, func(ctx context.Context, r Req) (Resp, error) {
-		resp, err := h(r)
-		if errors.Is(err, ErrLater) {
-			select {
-			case p.later <- err:
-			default:
+	return bus.Handle(p.control, bus.Subject{Kind: bus.SubjectSwitch, Verb: verb},
+		func(ctx context.Context, r Req) (Resp, error) {
+			resp, err := h(r)
+			if errors.Is(err, ErrLater) {
+				select {
+				case p.later <- err:
+				default:
+				}
+				<-ctx.Done() // an answer from here could come first
+				return resp, err
 			}
-			<-ctx.Done() // an answer from here could come first
+			if !errors.Is(err, host.ErrIncarnation) {
+				select {
+				case p.queried <- struct{}{}:
+				default:
+				}
+			}
 			return resp, err
-		}
-		if !errors.Is(err, host.ErrIncarnation) {
-			select {
-			case p.queried <- struct{}{}:
-			default:
-			}
-		}
-		return resp, err
-	})
+		})
 }
 
 func (p *Server) onCounters(r host.CountersRequest) (host.Counters, error) {

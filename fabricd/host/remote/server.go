@@ -98,7 +98,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	p := &Server{
 		spec: c, log: cfg.Log, ended: make(chan host.EndOrder, 2), halted: make(chan struct{}),
 		notices: make(chan weft.Notice, maxNotices),
-		queried: make(chan struct{}, 1), later: make(chan error, 1), alone: cfg.Alone, transportEvents: host.NewTransportEvents(),
+		queried: make(chan struct{}, 1), later: make(chan error, 1), alone: cfg.Alone,
+		transportEvents: host.NewTransportEvents(),
 	}
 	p.term.Store(c.Term)
 	if p.log == nil {

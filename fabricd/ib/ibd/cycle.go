@@ -10,9 +10,9 @@ import (
 // mostNamed bounds the channels of a cycle that are named; chosen by us.
 const mostNamed = 8
 
-// lookForCycle has the operator told once if packets can wait for each other for ever by the tables that
-// are written and the paths of NICs: again when a manager has written some by which they cannot, and
-// then others.
+// lookForCycle has the operator told once if packets can wait for each other for ever by the tables
+// that are written and the paths of NICs: again when a manager has written some by which they
+// cannot, and then others.
 func (d *Driver) lookForCycle() {
 	if d.lookAgain = d.looking; d.looking {
 		return

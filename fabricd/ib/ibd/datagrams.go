@@ -30,10 +30,11 @@ type request struct {
 	tries int
 }
 
-// A request without an answer is sent again after againAfter, then after twice that and so on, mostTries
-// times in all; then its program has it back as one that nobody has answered. The kernel of a host does
-// that for its programs, and the library by which they come in here does not: without it OpenSM waits
-// for ever. Times are of the clock of the fabric. Chosen by us, for machines that are busy.
+// A request without an answer is sent again after againAfter, then after twice that and so on,
+// mostTries times in all; then its program has it back as one that nobody has answered. The kernel
+// of a host does that for its programs, and the library by which they come in here does not:
+// without it OpenSM waits for ever. Times are of the clock of the fabric. Chosen by us, for
+// machines that are busy.
 const (
 	againAfter = 200 * time.Millisecond
 	mostTries  = 4

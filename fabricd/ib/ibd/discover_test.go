@@ -11,8 +11,9 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// ibnetdiscover of the emulated fabric gives the file back that it was made of: makers, GUIDs, LIDs,
-// names, and adapters of several ports; before a manager comes and after OpenSM has kept the LIDs.
+// ibnetdiscover of the emulated fabric gives the file back that it was made of: makers, GUIDs,
+// LIDs, names, and adapters of several ports; before a manager comes and after OpenSM has kept the
+// LIDs.
 func TestIbnetdiscoverGivesTheFileBack(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"testdata/ports.net", "../../topology/testdata/tiny.ibnetdiscover"} {

@@ -22,7 +22,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// Thirty cuts and repairs in a row, under traffic: OpenSM is killed and started again in the middle.
+// Thirty cuts and repairs in a row, under traffic: OpenSM is killed and started again in the
+// middle.
 func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
 	t.Parallel()
 	seed := testenv.Seed(t, 7)
@@ -86,8 +87,8 @@ func TestTheSecondOpenSMTakesOver(t *testing.T) {
 	m.requireForwardsAsRead()
 }
 
-// An OpenSM that comes to the fabric of another one and goes before it has the fabric handed over, and
-// the other one stands by.
+// An OpenSM that comes to the fabric of another one and goes before it has the fabric handed over,
+// and the other one stands by.
 func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
@@ -108,7 +109,8 @@ func TestAnOpenSMOfHigherPriorityHasTheFabricHandedOver(t *testing.T) {
 	m.requireForwardsAsRead()
 }
 
-// A program that asks what is not there is told that nobody answers, with the transaction that it gave.
+// A program that asks what is not there is told that nobody answers, with the transaction that it
+// gave.
 func TestARequestThatNobodyAnswersComesBack(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)

@@ -1,6 +1,6 @@
-// Package ibd gives a live fabric its InfiniBand management: it drives package ib by the clock and by
-// what happens in the fabric, lets programs in by package sim, and has switches forward by what a
-// subnet manager writes.
+// Package ibd gives a live fabric its InfiniBand management: it drives package ib by the clock and
+// by what happens in the fabric, lets programs in by package sim, and has switches forward by what
+// a subnet manager writes.
 //
 // One goroutine, the loop, owns the subnet. Others post functions to it. Whatever takes time, as
 // loading tables and cutting links, is done by goroutines of their own, which post what came of it.
@@ -117,9 +117,9 @@ const (
 	repeatTraps = 500 * time.Millisecond
 )
 
-// HoldFor is how long NICs wait for a manager at most before they inject, after the driver has begun or
-// has looked last. Chosen by us. Start a fabric whose switches forward by what a manager writes with NICs
-// that are held so long: the driver lets them go.
+// HoldFor is how long NICs wait for a manager at most before they inject, after the driver has
+// begun or has looked last. Chosen by us. Start a fabric whose switches forward by what a manager
+// writes with NICs that are held so long: the driver lets them go.
 const HoldFor = 10 * time.Second
 
 // New makes the management of a fabric, and opens its sockets.
@@ -240,8 +240,8 @@ func (d *Driver) after(wait time.Duration, do func()) {
 	heap.Push(&d.queue, timed{time.Now().Add(wait), d.sequence, do})
 }
 
-// slowed is how long something takes here that takes so long by the clock of the fabric, which goes slower
-// while the machine cannot keep up.
+// slowed is how long something takes here that takes so long by the clock of the fabric, which goes
+// slower while the machine cannot keep up.
 func (d *Driver) slowed(wait time.Duration) time.Duration {
 	if factor := d.cfg.Fabric.Tempo().Factor; factor > 0 {
 		return time.Duration(float64(wait) / factor)

@@ -20,8 +20,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// Each engine of OpenSM routes a fabric that it is for: what it wrote is read back by its own tools,
-// every pair has traffic, and packets go where the tables say.
+// Each engine of OpenSM routes a fabric that it is for: what it wrote is read back by its own
+// tools, every pair has traffic, and packets go where the tables say.
 func TestOpenSMRoutesWhatSwitchesForward(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -88,8 +88,8 @@ func (m *managed) with(engine string) []string {
 	return []string{"-R", engine}
 }
 
-// requireLevels requires that NICs send in several lanes, and some of them in that of a level that saquery
-// says, asked so often at most.
+// requireLevels requires that NICs send in several lanes, and some of them in that of a level that
+// saquery says, asked so often at most.
 func (m *managed) requireLevels(pairs, most int) {
 	m.Helper()
 	g := m.Topology()
@@ -127,9 +127,9 @@ func (m *managed) requireLevels(pairs, most int) {
 }
 
 // allSent is how many NICs a fabric may have for every pair of them to be sent between; in a larger
-// one each sends to some. So few as mostSent are on their way at once that they cannot fill the buffers
-// of a cycle of channels, such as minhop, dor and sssp leave: on a busy machine packets would wait for
-// each other.
+// one each sends to some. So few as mostSent are on their way at once that they cannot fill the
+// buffers of a cycle of channels, such as minhop, dor and sssp leave: on a busy machine packets
+// would wait for each other.
 const (
 	allSent  = 64
 	mostSent = 8
@@ -189,8 +189,8 @@ func (m *managed) requireForwardsAsRead() *layered.Routing {
 	return r
 }
 
-// requireCycle requires that the status names a cycle of channels where the tables have one. What was
-// read has no levels: engines that use several leave no cycle.
+// requireCycle requires that the status names a cycle of channels where the tables have one. What
+// was read has no levels: engines that use several leave no cycle.
 func (m *managed) requireCycle(engine string, read *layered.Routing) {
 	m.Helper()
 	several := slices.Contains([]string{"lash", "dfsssp", "torus-2QoS"}, engine)
@@ -236,8 +236,8 @@ func (m *managed) requireFollows(r *layered.Routing, src, dst weft.NICID, path h
 	require.True(m.T, arrived, path)
 }
 
-// A cut comes to OpenSM by trap 128, it writes tables without the link, and a repair brings it back.
-// The report of the fault has what it did, and when.
+// A cut comes to OpenSM by trap 128, it writes tables without the link, and a repair brings it
+// back. The report of the fault has what it did, and when.
 func TestOpenSMReroutesAfterACut(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)

@@ -14,9 +14,9 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// Own has our own manager stand by at the last NIC. It manages while no manager does that goes before
-// it, by the datagrams of any other, and routes what is left by Up*/Down* in one layer. Tables that
-// are in force when it takes over stay until a link dies or comes back.
+// Own has our own manager stand by at the last NIC. It manages while no manager does that goes
+// before it, by the datagrams of any other, and routes what is left by Up*/Down* in one layer.
+// Tables that are in force when it takes over stay until a link dies or comes back.
 type Own struct{ Priority int } // 0 to 15
 
 // own is our own manager. The loop owns it.

@@ -25,8 +25,8 @@ func (m *managed) manages(name string, state string) {
 	m.settle()
 }
 
-// Our own manager takes over when OpenSM is gone and gives the fabric back to one that goes before it,
-// under traffic: nothing is lost.
+// Our own manager takes over when OpenSM is gone and gives the fabric back to one that goes before
+// it, under traffic: nothing is lost.
 func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
@@ -55,8 +55,8 @@ func TestOurManagerAndOpenSMTakeOverFromEachOther(t *testing.T) {
 	m.requireForwardsAsRead()
 }
 
-// Where nobody else manages, our own manager does: from the beginning, and after cuts and repairs. An
-// OpenSM of a lower priority stands by.
+// Where nobody else manages, our own manager does: from the beginning, and after cuts and repairs.
+// An OpenSM of a lower priority stands by.
 func TestOurManagerManagesAlone(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
@@ -81,8 +81,8 @@ func TestOurManagerManagesAlone(t *testing.T) {
 	}, "OpenSM of a lower priority does not stand by")
 }
 
-// An OpenSM manages because our own manager is cut off. When that is back, and goes before it, OpenSM
-// gives way under traffic: nothing is lost.
+// An OpenSM manages because our own manager is cut off. When that is back, and goes before it,
+// OpenSM gives way under traffic: nothing is lost.
 func TestOpenSMGivesWayToOurManager(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)
@@ -116,8 +116,8 @@ func TestOpenSMGivesWayToOurManager(t *testing.T) {
 	m.requireForwardsAsRead()
 }
 
-// Where nodes have LIDs and no tables lead to them, as in a fabric whose manager has died before it had
-// written any, our own manager writes tables though no link is dead.
+// Where nodes have LIDs and no tables lead to them, as in a fabric whose manager has died before it
+// had written any, our own manager writes tables though no link is dead.
 func TestOurManagerWritesTablesWhereThereAreLIDs(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)

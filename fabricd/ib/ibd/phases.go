@@ -23,7 +23,8 @@ type phases struct {
 	settling context.CancelFunc // ends the wait for packets of older tables; nil: none
 }
 
-// round is a sweep and the tables that come of it. Times are of the clock of the fabric; 0: not yet.
+// round is a sweep and the tables that come of it. Times are of the clock of the fabric; 0: not
+// yet.
 type round struct {
 	died  map[weft.LinkID]bool // links that have died, and for which no manager has written tables
 	death weft.Time            // the last of them died
@@ -44,10 +45,10 @@ type round struct {
 	reading bool
 }
 
-// A manager that was not heard for sweepGap begins another sweep; one that was neither heard nor has
-// written a table for writtenFor has written all. The paths of NICs, which follow, are waited for as
-// long as pathsFor, and a manager that has still to take note of a link as long as sweepFor. Chosen by
-// us: longer than OpenSM waits for an answer that was lost.
+// A manager that was not heard for sweepGap begins another sweep; one that was neither heard nor
+// has written a table for writtenFor has written all. The paths of NICs, which follow, are waited
+// for as long as pathsFor, and a manager that has still to take note of a link as long as sweepFor.
+// Chosen by us: longer than OpenSM waits for an answer that was lost.
 const (
 	sweepGap   = weft.Second
 	writtenFor = 300 * weft.Millisecond
@@ -62,8 +63,8 @@ func newRound() *round {
 	}
 }
 
-// end notes that a phase of a round ends now, once more if it had before, and has what was lost until
-// then read.
+// end notes that a phase of a round ends now, once more if it had before, and has what was lost
+// until then read.
 func (d *Driver) end(r *round, phase string) {
 	r.ended[phase] = true
 	d.readCosts(r)
@@ -87,8 +88,8 @@ func (d *Driver) readCosts(r *round) {
 	})
 }
 
-// linkIs takes note of a link that has died or come back. Once tables are being written it is for the
-// next sweep.
+// linkIs takes note of a link that has died or come back. Once tables are being written it is for
+// the next sweep.
 func (d *Driver) linkIs(id weft.LinkID, dead bool) {
 	p, now := &d.phases, d.cfg.Fabric.Now()
 	r := p.now
@@ -118,8 +119,8 @@ func (d *Driver) trapSent() {
 	}
 }
 
-// looks takes note that a manager looks at the fabric, which ends the round whose tables it has written
-// if links have died or come back since.
+// looks takes note that a manager looks at the fabric, which ends the round whose tables it has
+// written if links have died or come back since.
 func (d *Driver) looks() *round {
 	p := &d.phases
 	if p.next != nil && p.done == nil {

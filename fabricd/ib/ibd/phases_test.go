@@ -14,8 +14,8 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-// The report of a cut under traffic has what was lost in each phase of OpenSM, and all of it. OpenSM is
-// stopped until something was lost.
+// The report of a cut under traffic has what was lost in each phase of OpenSM, and all of it.
+// OpenSM is stopped until something was lost.
 func TestTheReportHasWhatWasLostInEachPhase(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)

@@ -79,8 +79,8 @@ func (m *managed) command(at, program string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs a program of infiniband-diags to its end. It waits longer for an answer than by itself: on a
-// busy machine OpenSM takes its time.
+// run runs a program of infiniband-diags to its end. It waits longer for an answer than by itself:
+// on a busy machine OpenSM takes its time.
 func (m *managed) run(at, program string, args ...string) string {
 	m.Helper()
 	var out, errs bytes.Buffer

@@ -31,8 +31,9 @@ func (d *Driver) settled() bool {
 	return d.tables.idle() && !q.stale && q.now == nil && !d.held && d.swept()
 }
 
-// swept reports whether the manager has nothing to do: our own knows all dead links, and of programs
-// none was heard in the last quietFor, waits for an answer, or has still to take note of a link.
+// swept reports whether the manager has nothing to do: our own knows all dead links, and of
+// programs none was heard in the last quietFor, waits for an answer, or has still to take note of a
+// link.
 func (d *Driver) swept() bool {
 	if w := d.own; w != nil && w.info.State == ib.ManagerMaster {
 		return !w.computing && !w.due && len(w.tasks)+len(w.open) == 0 && slices.Equal(w.dead, d.subnet.Dead())

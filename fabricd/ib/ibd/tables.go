@@ -125,8 +125,8 @@ type inquirer struct {
 	again time.Duration // after which it is asked once more, when answers were missing
 }
 
-// Waits of an inquiry, chosen by us: quietFor is how long nothing was written when a sweep counts as
-// over.
+// Waits of an inquiry, chosen by us: quietFor is how long nothing was written when a sweep counts
+// as over.
 const (
 	quietFor   = 100 * time.Millisecond
 	firstAgain = time.Second

@@ -46,8 +46,8 @@ const (
 
 var managers atomic.Int64 // of this process, to tell their sockets apart
 
-// Attach starts OpenSM on a fabric that has been started with the routing infiniband. It returns when
-// switches forward by its tables and NICs send by its paths.
+// Attach starts OpenSM on a fabric that has been started with the routing infiniband. It returns
+// when switches forward by its tables and NICs send by its paths.
 func Attach(ctx context.Context, f *fabric.Fabric, c Config) (m *Manager, err error) {
 	m = &Manager{ended: make(chan struct{})}
 	defer func() {
@@ -155,8 +155,8 @@ func (m *Manager) ready(ctx context.Context) error {
 	}
 }
 
-// Settled reports whether OpenSM has done all that there is to do, switches forward by its tables, and
-// NICs send by its paths.
+// Settled reports whether OpenSM has done all that there is to do, switches forward by its tables,
+// and NICs send by its paths.
 func (m *Manager) Settled() bool {
 	s := m.driver.Status()
 	return s.Settled && len(s.Managers) > 0

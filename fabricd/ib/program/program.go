@@ -20,11 +20,11 @@ const endTime = 5 * time.Second
 // packages are what the programs are in.
 const packages = "install Debian's packages libumad2sim0, opensm and infiniband-diags"
 
-// Command is a program at a node of the fabric with that name of sockets, the first NIC where the node
-// is "". When ctx ends it is interrupted, which ends OpenSM in order, and killed when it does not end:
-// OpenSM does not while it waits for a fabric that is gone. It errs where nobody serves the fabric, for
-// which the library would wait for ever, and where that or the program is not installed. [Start] starts
-// it; after it has ended, call [Clean].
+// Command is a program at a node of the fabric with that name of sockets, the first NIC where the
+// node is "". When ctx ends it is interrupted, which ends OpenSM in order, and killed when it does
+// not end: OpenSM does not while it waits for a fabric that is gone. It errs where nobody serves
+// the fabric, for which the library would wait for ever, and where that or the program is not
+// installed. [Start] starts it; after it has ended, call [Clean].
 func Command(ctx context.Context, fabric, node, name string, args ...string) (*exec.Cmd, error) {
 	library, err := library()
 	if err != nil {
@@ -48,9 +48,9 @@ func Command(ctx context.Context, fabric, node, name string, args ...string) (*e
 	return c, nil
 }
 
-// Start starts a program. wait waits until it has ended, and is called once. On Linux the program is
-// killed when this process ends before it, even by a signal that nobody can catch: it is of no use
-// without us, and nobody would know of it.
+// Start starts a program. wait waits until it has ended, and is called once. On Linux the program
+// is killed when this process ends before it, even by a signal that nobody can catch: it is of no
+// use without us, and nobody would know of it.
 func Start(c *exec.Cmd) (wait func() error, err error) {
 	dieWithUs(c)
 	begun, ended := make(chan error, 1), make(chan error, 1)

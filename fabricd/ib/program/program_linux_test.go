@@ -38,7 +38,8 @@ func own() {
 	os.Exit(1)
 }
 
-// A program dies with the process that has started it, when that is killed and can do nothing any more.
+// A program dies with the process that has started it, when that is killed and can do nothing any
+// more.
 func TestAProgramDiesWithWhoeverStartedIt(t *testing.T) {
 	owner := exec.Command(os.Args[0])
 	owner.Env = append(os.Environ(), asOwner+"=1")

@@ -1,8 +1,8 @@
-// Package sim has the sockets by which unmodified programs of InfiniBand come to an emulated fabric:
-// those that Debian's libumad2sim.so connects to, whose protocol is ibsim's. A program sends orders
-// to one socket of all and datagrams to one of its own; both are datagram sockets with abstract names
-// of this machine, NAME:ctl and NAME:out0, NAME:out1, ... Only programs of the same user and of root are
-// heard.
+// Package sim has the sockets by which unmodified programs of InfiniBand come to an emulated
+// fabric: those that Debian's libumad2sim.so connects to, whose protocol is ibsim's. A program
+// sends orders to one socket of all and datagrams to one of its own; both are datagram sockets with
+// abstract names of this machine, NAME:ctl and NAME:out0, NAME:out1, ... Only programs of the same
+// user and of root are heard.
 package sim
 
 import (
@@ -91,7 +91,8 @@ func (o *order) setConnected(number int, node string) {
 	copy(o.data[12:43], node)
 }
 
-// parsePacket reads a datagram as a program sends it. Its LIDs and queue pairs are in network order.
+// parsePacket reads a datagram as a program sends it. Its LIDs and queue pairs are in network
+// order.
 func parsePacket(b []byte) (d ib.Datagram, err error) {
 	if len(b) != packetSize {
 		return d, fmt.Errorf("a datagram of %d bytes: %w", len(b), errFrame)

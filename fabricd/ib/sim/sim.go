@@ -53,12 +53,12 @@ type client struct {
 	done chan struct{} // closed when it was dropped
 }
 
-// mostUnread bounds the datagrams that a program has not read; the system itself keeps 10 for it. Chosen
-// by us.
+// mostUnread bounds the datagrams that a program has not read; the system itself keeps 10 for it.
+// Chosen by us.
 const mostUnread = 1024
 
-// Listen opens the sockets of a name. Note hears which program says what is not of the protocol, each
-// time.
+// Listen opens the sockets of a name. Note hears which program says what is not of the protocol,
+// each time.
 func Listen(name string, f Fabric, note func(who, text string)) (*Server, error) {
 	ctl, err := listen(name + ":ctl")
 	if errors.Is(err, syscall.EADDRINUSE) {

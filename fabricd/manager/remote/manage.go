@@ -14,7 +14,9 @@ import (
 // Manage manages a fabric over its broker until ctx ends. Note hears what the operator should know,
 // tell what the manager does. On a broker that keeps nothing there is one manager at most, and who
 // comes after it begins anew. The error wraps [reply.ErrEnded] when the fabric has ended.
-func Manage(ctx context.Context, c bus.ClientConfig, method string, log *slog.Logger, note func(string), tell func(manager.Note)) (err error) {
+func Manage(ctx context.Context, c bus.ClientConfig, method string, log *slog.Logger, note func(string),
+	tell func(manager.Note),
+) (err error) {
 	f, err := Dial(c)
 	if err != nil {
 		return err

@@ -54,7 +54,9 @@ func (t *terms) begin(context.Context, struct{}) (string, error) {
 }
 
 // serve answers what is asked in the term of now, so many requests at once.
-func serve[Req, Resp any](s *bus.Server, t *terms, verb string, atOnce int, do func(ctx context.Context, in Req) (Resp, error)) error {
+func serve[Req, Resp any](s *bus.Server, t *terms, verb string, atOnce int,
+	do func(ctx context.Context, in Req) (Resp, error),
+) error {
 	return bus.HandleMany(s, to(verb), atOnce, func(ctx context.Context, a asked[Req]) (resp Resp, err error) {
 		if now := t.now.Load(); now == nil || a.Term != *now {
 			return resp, manager.ErrSuperseded
@@ -77,8 +79,10 @@ func Serve(control *bus.Server, f manager.Fabric) error {
 		serve(control, &t, verbHold, 1, func(ctx context.Context, _ none) (none, error) { return none{}, f.Hold(ctx) }),
 		serve(control, &t, verbResume, 1, func(ctx context.Context, _ none) (none, error) { return none{}, f.Resume(ctx) }),
 		serve(control, &t, verbReport, 1, f.Report),
-		serve(control, &t, verbSettle, manager.AtOnce, func(ctx context.Context, r settleRequest) (none, error) { return none{}, f.Settle(ctx, r.Version) }),
-		serve(control, &t, verbLoad, manager.AtOnce, func(ctx context.Context, p tables.Patch) (weft.Time, error) { return f.Load(ctx, &p) }),
+		serve(control, &t, verbSettle, manager.AtOnce,
+			func(ctx context.Context, r settleRequest) (none, error) { return none{}, f.Settle(ctx, r.Version) }),
+		serve(control, &t, verbLoad, manager.AtOnce,
+			func(ctx context.Context, p tables.Patch) (weft.Time, error) { return f.Load(ctx, &p) }),
 		bus.Handle(control, to(verbBegin), t.begin),
 		bus.Handle(control, to(verbSpec), func(ctx context.Context, _ none) (manager.Spec,
 			error,

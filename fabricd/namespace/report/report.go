@@ -1,4 +1,5 @@
-// Package report has what a process reports of the programs on its NICs. Package namespace makes it.
+// Package report has what a process reports of the programs on its NICs. Package namespace makes
+// it.
 package report
 
 import (

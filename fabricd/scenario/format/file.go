@@ -86,8 +86,8 @@ type Step struct {
 	Clear     bool     `yaml:"clear,omitempty" json:"clear,omitempty" jsonschema_description:"What the link suffered before ends; otherwise the figures given are merged with it."`
 }
 
-// Program is one that a scenario starts. It runs in the folder of the scenario's file. Programs of one
-// NIC share its network. The scenario ends those that still run at its end.
+// Program is one that a scenario starts. It runs in the folder of the scenario's file. Programs of
+// one NIC share its network. The scenario ends those that still run at its end.
 type Program struct {
 	Name    string   `yaml:"name,omitempty" json:"name,omitempty" jsonschema_description:"What reports call it; the first word of its command unless given."`
 	On      string   `yaml:"on" json:"on" jsonschema:"minLength=1" jsonschema_description:"The NIC whose packets it sends and takes, as n000."`

@@ -70,7 +70,8 @@ func (p *Port) UnmarshalYAML(node ast.Node) error {
 
 // JSONSchema implements [document.Schemed].
 func (Port) JSONSchema() string {
-	return fmt.Sprintf(`{"oneOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0, "maximum": %d}]}`, weft.MaxPorts-1)
+	return fmt.Sprintf(`{"oneOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0, "maximum": %d}]}`,
+		weft.MaxPorts-1)
 }
 
 // Duration is a time with its unit, as "10s".

@@ -47,7 +47,8 @@ func (p *packets) hops(at packet, came switching.Arrival) (int, error) {
 		if p.dead(&p.g.Links[id]) {
 			return 0, fmt.Errorf("switch %d sends %v over %s: %s", at.at, at.sub, p.g.Links[id].Name, d.Rule)
 		}
-		n, err := p.hops(packet{weft.SwitchID(end.Node.Index), c.Fields.Sub}, switching.Arrival{Port: end.Port, VC: c.VC, From: weft.RolePeer})
+		n, err := p.hops(packet{weft.SwitchID(end.Node.Index), c.Fields.Sub},
+			switching.Arrival{Port: end.Port, VC: c.VC, From: weft.RolePeer})
 		if err != nil {
 			return 0, err
 		}
@@ -66,7 +67,10 @@ func TestPacketsKeepOffFaults(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"torus:3x3x3", "torus:4x4", "torus:6x5", "mesh:4x4", "torus:4x2x3,nics=2"} {
 		g, n := generate(t, spec)
-		for _, text := range []string{"I", "M", "I+D", "I+M", "D+M", "I+D+M", "Ix3", "I+D+direction-order", "Ix2+D+either", "I+D+M+either"} {
+		for _, text := range []string{
+			"I", "M", "I+D", "I+M", "D+M", "I+D+M", "Ix3", "I+D+direction-order", "Ix2+D+either",
+			"I+D+M+either",
+		} {
 			m := parse(t, text)
 			dead := newOracle(g, m, draw(g, 5, rand.New(rand.NewPCG(7, 1)))).cuts
 			s := n.Solve(m, dead, nil)

@@ -33,7 +33,8 @@ const (
 var words = []string{wordNone, "I", "Ix2", "Ix3", "D", "M", wordDirection, wordEither}
 
 // ErrMechanisms is wrapped by the errors of [Parse] and [Mechanisms.Check].
-var ErrMechanisms = errors.New("mechanisms are none, or some of I, IxN, D, M, direction-order and either, as in I+D and Ix2+D+M")
+var ErrMechanisms = errors.New("mechanisms are none, or some of I, IxN, D, M, direction-order and either, as in I+D " +
+	"and Ix2+D+M")
 
 // Parse reads mechanisms joined by "+": I (one intermediate node), Ix2 or I*2 (at most two), D
 // (deterministic sub-paths), M (misroutes), and the variants direction-order and either, which say
@@ -93,7 +94,8 @@ func (m *Mechanisms) parse(word string) (key string, intermediate int, err error
 func (m Mechanisms) Check() error {
 	switch {
 	case m.Intermediate < 0 || m.Intermediate > maxIntermediate:
-		return fmt.Errorf("%d intermediate nodes, at most %d are possible: %w", m.Intermediate, maxIntermediate, ErrMechanisms)
+		return fmt.Errorf("%d intermediate nodes, at most %d are possible: %w", m.Intermediate, maxIntermediate,
+			ErrMechanisms)
 	case m.DirectionOrder && !m.Deterministic, m.Either && !m.Deterministic:
 		return fmt.Errorf("%s and %s say how deterministic sub-paths go, add D: %w", wordDirection, wordEither, ErrMechanisms)
 	}
@@ -119,7 +121,8 @@ func (m Mechanisms) InDirectionOrder() bool { return m.Misroute || m.DirectionOr
 // Includes reports whether every way that less allows is one that m allows.
 func (m Mechanisms) Includes(less Mechanisms) bool {
 	return m.Intermediate >= less.Intermediate && (m.Misroute || !less.Misroute) &&
-		(!less.Deterministic || m.Deterministic && m.InDirectionOrder() == less.InDirectionOrder() && (m.Either || !less.Either))
+		(!less.Deterministic || m.Deterministic && m.InDirectionOrder() == less.InDirectionOrder() &&
+			(m.Either || !less.Either))
 }
 
 // SubPaths is of how many sub-paths a way has at most, each of which needs an escape channel.

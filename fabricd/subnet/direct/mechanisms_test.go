@@ -23,7 +23,11 @@ func TestParse(t *testing.T) {
 		{"Ix2+D", Mechanisms{Intermediate: 2, Deterministic: true}, "Ix2+D"},
 		{"I*3", Mechanisms{Intermediate: 3}, "Ix3"},
 		{"I×15", Mechanisms{Intermediate: 15}, "Ix15"},
-		{"I+D+direction-order", Mechanisms{Intermediate: 1, Deterministic: true, DirectionOrder: true}, "I+D+direction-order"},
+		{
+			"I+D+direction-order",
+			Mechanisms{Intermediate: 1, Deterministic: true, DirectionOrder: true},
+			"I+D+direction-order",
+		},
 		{"D+either", Mechanisms{Deterministic: true, Either: true}, "D+either"},
 	} {
 		m, err := Parse(c.text)
@@ -49,7 +53,8 @@ func TestParse(t *testing.T) {
 		"I+either":        "add D",
 		"direction-order": "add D",
 	} {
-		if m, err := Parse(text); !errors.Is(err, ErrMechanisms) || !strings.Contains(err.Error(), want) || m != (Mechanisms{}) {
+		if m, err := Parse(text); !errors.Is(err, ErrMechanisms) || !strings.Contains(err.Error(), want) ||
+			m != (Mechanisms{}) {
 			t.Errorf("%q: %+v, %v; want an error with %q", text, m, err, want)
 		}
 	}
@@ -73,7 +78,8 @@ func TestNewRefusesWhatIsNoTorusOrMesh(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range append([]string{"", "none", "I*2+D+M", " i x 3 + d+either", "D+direction-order", "Ix99999", "+"}, everyMechanism...) {
+	for _, text := range append([]string{"", "none", "I*2+D+M", " i x 3 + d+either", "D+direction-order", "Ix99999", "+"},
+		everyMechanism...) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

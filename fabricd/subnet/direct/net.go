@@ -53,10 +53,12 @@ const (
 // as a file may list it, is one in which these are always dead.
 func New(g *topology.Graph) (*Net, error) {
 	if len(g.Switches) == 0 || g.Place(0).Grid == nil {
-		return nil, fmt.Errorf("%s is no mesh, torus or ring: ways around faults by intermediate nodes are only found there", name(g))
+		return nil, fmt.Errorf("%s is no mesh, torus or ring: ways around faults by intermediate nodes are only found there",
+			name(g))
 	}
 	if len(g.Switches) > maxNodes {
-		return nil, fmt.Errorf("%s has %d switches: ways around faults are found among at most %d", name(g), len(g.Switches), maxNodes)
+		return nil, fmt.Errorf("%s has %d switches: ways around faults are found among at most %d", name(g), len(g.Switches),
+			maxNodes)
 	}
 	grid := g.Place(0).Grid
 	n := &Net{g: g, nodes: len(g.Switches), dims: make([]dim, len(grid.Dims))}

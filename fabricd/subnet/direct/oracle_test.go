@@ -32,7 +32,8 @@ var never = price{never: true}
 func (p price) compare(q price) int {
 	return cmp.Or(
 		cmp.Compare(truth(p.never), truth(q.never)),
-		cmp.Compare(p.hops, q.hops), cmp.Compare(p.misroutes, q.misroutes), cmp.Compare(p.fixed, q.fixed), cmp.Compare(p.via, q.via),
+		cmp.Compare(p.hops, q.hops), cmp.Compare(p.misroutes, q.misroutes), cmp.Compare(p.fixed, q.fixed),
+		cmp.Compare(p.via, q.via),
 	)
 }
 

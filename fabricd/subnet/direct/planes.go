@@ -18,7 +18,9 @@ type Plane struct{ Dim, At int }
 type Planes struct {
 	Off  []Plane         // by dimension and coordinate
 	Lost []weft.SwitchID // the switches in these
-	Spec string          // the topology that is left, as [topology.Generate] reads it; empty when that is one switch or none
+	// the topology that is left, as [topology.Generate] reads it; empty when that is one switch or
+	// none
+	Spec string
 }
 
 // Planes chooses planes so that each dead link has an end in one, and as few switches as possible

@@ -23,7 +23,10 @@ func TestScenarios(t *testing.T) {
 	}{
 		{"no fault on any shortest path", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.0", "I+D+M", 2, ""},
 		{"3.2: one node of T^0 keeps packets off the fault", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.1", "I", 3, "6;end"},
-		{"3.2: no node of a mesh does when all shortest paths have faults", "mesh:2x2", "s0.0-s1.0", "s0.0", "s1.0", "I", 0, "-"},
+		{
+			"3.2: no node of a mesh does when all shortest paths have faults", "mesh:2x2", "s0.0-s1.0", "s0.0", "s1.0", "I", 0,
+			"-",
+		},
 		{"4.1: two nodes do, the first in T^2", "mesh:2x2", "s0.0-s1.0", "s0.0", "s1.0", "Ix2", 3, "1;3;end"},
 		{"4.2: so does one, without adaptive routing after it", "mesh:2x2", "s0.0-s1.0", "s0.0", "s1.0", "I+D", 3, "1;end,d"},
 		{"4.2: or before it", "mesh:2x2", "s0.0-s0.1", "s0.0", "s0.1", "I+D", 3, "3,d;end"},
@@ -32,7 +35,8 @@ func TestScenarios(t *testing.T) {
 		{"4.3: and not that way", "mesh:2x2", "s0.0-s1.0", "s0.0", "s1.0", "M", 0, "-"},
 		{"4.3: but an intermediate node begins anew", "mesh:2x2", "s0.0-s1.0", "s0.0", "s1.0", "I+M", 3, "1;end,p1x1"},
 		{
-			"4.3.1: X+ Y+ X-, an intermediate node, Y+ X-", "mesh:3x3", "s0.0-s1.0,s1.0-s1.1,s2.1-s2.2,s0.1-s1.1", "s1.0", "s0.2", "I+M", 5,
+			"4.3.1: X+ Y+ X-, an intermediate node, Y+ X-", "mesh:3x3", "s0.0-s1.0,s1.0-s1.1,s2.1-s2.2,s0.1-s1.1", "s1.0",
+			"s0.2", "I+M", 5,
 			"4,p1x1,p3x1;end,p3x1",
 		},
 		{"3.2: the opposite direction of a ring", "ring:5", "s0-s1", "s0", "s1", "I", 4, "3;end"},
@@ -40,15 +44,23 @@ func TestScenarios(t *testing.T) {
 		{"without adaptive routing one does", "ring:4", "s0-s1", "s0", "s1", "I+D", 3, "3;end,d"},
 		{"an even coordinate goes up", "ring:6", "s0-s1", "s0", "s3", "D", 0, "-"},
 		{"but the source may say otherwise", "ring:6", "s0-s1", "s0", "s3", "D+either", 3, "end,d,o0"},
-		{"adaptive sub-paths are preferred to a deterministic one", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.1", "I+D+M", 3, "6;end"},
-		{"and a deterministic one to misroutes", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.1", "D+M", 3, "end,d"},
-		{"a leg no longer than needed, the rest goes on in its direction", "mesh:3x3", "s0.1-s1.1", "s0.0", "s2.1", "M", 3, "end,p1x1"},
 		{
-			"eight hops in one direction", "mesh:10x2", "s1.0-s1.1,s2.0-s2.1,s3.0-s3.1,s4.0-s4.1,s5.0-s5.1,s6.0-s6.1,s7.0-s7.1,s8.0-s8.1", "s1.0", "s1.1", "M", 17,
+			"adaptive sub-paths are preferred to a deterministic one", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.1", "I+D+M", 3,
+			"6;end",
+		},
+		{"and a deterministic one to misroutes", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.1", "D+M", 3, "end,d"},
+		{
+			"a leg no longer than needed, the rest goes on in its direction", "mesh:3x3", "s0.1-s1.1", "s0.0", "s2.1", "M", 3,
+			"end,p1x1",
+		},
+		{
+			"eight hops in one direction", "mesh:10x2",
+			"s1.0-s1.1,s2.0-s2.1,s3.0-s3.1,s4.0-s4.1,s5.0-s5.1,s6.0-s6.1,s7.0-s7.1,s8.0-s8.1", "s1.0", "s1.1", "M", 17,
 			"end,p1x8,p3x1",
 		},
 		{
-			"and no more", "mesh:11x2", "s1.0-s1.1,s2.0-s2.1,s3.0-s3.1,s4.0-s4.1,s5.0-s5.1,s6.0-s6.1,s7.0-s7.1,s8.0-s8.1,s9.0-s9.1", "s1.0", "s1.1", "M", 0,
+			"and no more", "mesh:11x2",
+			"s1.0-s1.1,s2.0-s2.1,s3.0-s3.1,s4.0-s4.1,s5.0-s5.1,s6.0-s6.1,s7.0-s7.1,s8.0-s8.1,s9.0-s9.1", "s1.0", "s1.1", "M", 0,
 			"-",
 		},
 		{"and of misroutes the fewest", "mesh:3x3", "s1.1-s2.1", "s0.0", "s2.1", "M", 3, "end,p1x2"},
@@ -63,7 +75,8 @@ func TestScenarios(t *testing.T) {
 			got = "-"
 		}
 		if got != c.way || way.Length != c.length || err != nil {
-			t.Errorf("%s: %s to %s by %s: %q of %d hops, %v; want %q of %d", c.name, c.src, c.dst, c.m, got, way.Length, err, c.way, c.length)
+			t.Errorf("%s: %s to %s by %s: %q of %d hops, %v; want %q of %d", c.name, c.src, c.dst, c.m, got, way.Length, err,
+				c.way, c.length)
 		}
 	}
 }
@@ -157,7 +170,8 @@ func TestADisconnectedSwitchIsExcused(t *testing.T) {
 	t.Parallel()
 	g, n := generate(t, "torus:4x4")
 	const lost = weft.SwitchID(5)
-	s := n.Solve(parse(t, "I+D"), func(l *topology.Link) bool { return l.A.Node == lost.Node() || l.B.Node == lost.Node() }, nil)
+	s := n.Solve(parse(t, "I+D"),
+		func(l *topology.Link) bool { return l.A.Node == lost.Node() || l.B.Node == lost.Node() }, nil)
 	if s.Excused != 30 || !s.Tolerated() || len(slices.Collect(s.Isolated())) != 30 {
 		t.Errorf("%d pairs are excused, %v have no way; want the 30 of one switch", s.Excused, s.Unroutable)
 	}
@@ -265,7 +279,10 @@ func TestMechanismsThatFiveFaultsNeed(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
 	g, n := generate(t, "torus:3x3x3")
-	for text, uses := range map[string][]string{"I+D+M": {"I", "D", "I+D", "I+M"}, "D+M": {"D", "M", "D+M"}, "Ix2": {"I", "Ix2"}} {
+	for text, uses := range map[string][]string{
+		"I+D+M": {"I", "D", "I+D", "I+M"}, "D+M": {"D", "M", "D+M"},
+		"Ix2": {"I", "Ix2"},
+	} {
 		v := n.NewEvaluator(parse(t, text))
 		random := rand.New(rand.NewPCG(1, 2))
 		var sum Counts

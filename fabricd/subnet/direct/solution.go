@@ -104,7 +104,8 @@ func (s *Solution) count() {
 			s.By[e.cost.use()]++
 		}
 	}
-	slices.SortFunc(s.Unroutable, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+	slices.SortFunc(s.Unroutable,
+		func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
 }
 
 // All are the ways of the affected pairs, by destination and then by source.
@@ -133,7 +134,8 @@ func (s *Solution) Way(src, dst weft.SwitchID) (Way, bool) {
 	if int(src) >= s.net.nodes || int(dst) >= s.net.nodes || !s.Joined(src, dst) {
 		return Way{}, false
 	}
-	i, ok := slices.BinarySearchFunc(s.to[dst].entries, src, func(e entry, src weft.SwitchID) int { return cmp.Compare(e.src, src) })
+	i, ok := slices.BinarySearchFunc(s.to[dst].entries, src,
+		func(e entry, src weft.SwitchID) int { return cmp.Compare(e.src, src) })
 	switch {
 	case !ok:
 		return Way{Src: src, Dst: dst, Length: s.net.distance(int(src), int(dst))}, true
@@ -163,8 +165,10 @@ func (s *Solution) Isolated() iter.Seq[Pair] {
 // for them.
 func (w Way) Headers() (h weft.SubHeaders, err error) {
 	if len(w.Subs) > len(h) {
-		return h, fmt.Errorf("the way from switch %d to switch %d has %d intermediate nodes, a packet has room for %d: allow fewer with IxN",
-			w.Src, w.Dst, len(w.Subs)-1, len(h)-1)
+		return h,
+			fmt.Errorf("the way from switch %d to switch %d has %d intermediate nodes, a packet has room for %d: allow fewer "+
+				"with IxN",
+				w.Src, w.Dst, len(w.Subs)-1, len(h)-1)
 	}
 	copy(h[:], w.Subs)
 	return h, nil

@@ -38,7 +38,8 @@ type reach struct {
 	m         Mechanisms
 	faults    faults
 	component []int
-	// per node u, the nodes v to which some shortest path has a fault: those not in T_RS; and then u is affected for v
+	// per node u, the nodes v to which some shortest path has a fault: those not in T_RS; and then u
+	// is affected for v
 	affected []bits
 	sub      []cost // from u to v at u*nodes+v, by one sub-path
 }
@@ -151,7 +152,8 @@ func (r *reach) misroute(s *Solution, each func(n int, run func(i int)) bool) bo
 		var x misrouter
 		row := r.sub[u*r.net.nodes : (u+1)*r.net.nodes]
 		for v := range row {
-			wanted := len(columns) > 0 && r.m.Intermediate > 1 || from.has(u) && to.has(v) || r.m.Intermediate == 1 && (from.has(u) || to.has(v))
+			wanted := len(columns) > 0 && r.m.Intermediate > 1 || from.has(u) && to.has(v) ||
+				r.m.Intermediate == 1 && (from.has(u) || to.has(v))
 			if wanted && row[v] == costNever && r.component[u] == r.component[v] {
 				if d, ok := r.detour(&x, u, v); ok {
 					row[v] = d.cost()

@@ -11,7 +11,8 @@ import (
 )
 
 var everyMechanism = []string{
-	"none", "I", "D", "M", "I+D", "I+M", "D+M", "I+D+M", "Ix2", "Ix3", "Ix2+D", "Ix2+M", "I+D+direction-order", "I+D+either", "I+D+M+either",
+	"none", "I", "D", "M", "I+D", "I+M", "D+M", "I+D+M", "Ix2", "Ix3", "Ix2+D", "Ix2+M", "I+D+direction-order",
+	"I+D+either", "I+D+M+either",
 	"D+direction-order+either", "Ix2+D+M",
 }
 

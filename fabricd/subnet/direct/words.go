@@ -27,7 +27,9 @@ type small struct {
 	bases   []cost   // per pair, without faults
 	minimal []uint64 // per pair: T^0, the nodes on its shortest paths
 	hit     []uint64 // per edge and node u: the nodes v such that an adaptive packet from u to v may take the edge
-	sent    []uint64 // per edge and node u: the nodes v such that a deterministic packet from u to v takes it, whatever the source says
+	// per edge and node u: the nodes v such that a deterministic packet from u to v takes it, whatever
+	// the source says
+	sent []uint64
 
 	options [][]masked // per pair: restricted sub-paths, the best first; nil until asked for
 

@@ -161,7 +161,8 @@ func (r *Reconfiguration) spare(layers int) (l int, last bool, err error) {
 		}
 	}
 	if len(free) == 0 {
-		return 0, false, fmt.Errorf("%w: %s uses %d of %d, flows that have moved or are on their way the others: %d are enough when these have arrived",
+		return 0, false, fmt.Errorf("%w: %s uses %d of %d, flows that have moved or are on their way the others: %d are "+
+			"enough when these have arrived",
 			ErrNoSpare, r.engine.Engine, r.engine.Layers, layers, r.engine.Layers+2)
 	}
 	if l = free[0]; l == len(r.layers) {
@@ -174,7 +175,8 @@ func (r *Reconfiguration) spare(layers int) (l int, last bool, err error) {
 func (r *Reconfiguration) addLayer() error {
 	w, all, x := r.w, len(r.targets), &r.scratch
 	if all*len(w.To)*(len(r.layers)+1) > maxEntries {
-		return fmt.Errorf("%d destinations, %d channels and %d layers are more than %d entries: take a smaller topology", all, len(w.To), len(r.layers)+1, maxEntries)
+		return fmt.Errorf("%d destinations, %d channels and %d layers are more than %d entries: take a smaller topology", all,
+			len(w.To), len(r.layers)+1, maxEntries)
 	}
 	empty := func(n int) []int32 {
 		list := make([]int32, all*n)
@@ -188,7 +190,8 @@ func (r *Reconfiguration) addLayer() error {
 		asked: make([]bool, all*len(w.To)), union: make([]bool, w.turns.Len()),
 	})
 	home := *r.home // clones share it
-	home.next, home.first = append(home.next[:len(home.next):len(home.next)], empty(len(w.To))), append(home.first[:len(home.first):len(home.first)], empty(w.n))
+	home.next, home.first = append(home.next[:len(home.next):len(home.next)], empty(len(w.To))),
+		append(home.first[:len(home.first):len(home.first)], empty(w.n))
 	r.home = &home
 	x.touched, x.used = append(x.touched, make([]bool, all)), append(x.used, nil)
 	return nil
@@ -208,7 +211,8 @@ func (r *Reconfiguration) moveTo(l int, m move, around *layered.Routing) error {
 	path, join := r.scratch.path[:0], none
 	for s := m.from; s != t.home; {
 		var c int32 = none
-		if hops := around.Tables.Choices(weft.SwitchID(s), weft.NICID(t.node.Index), 0, around.Injected(weft.SwitchID(s)), 0); len(hops) > 0 {
+		if hops := around.Tables.Choices(weft.SwitchID(s), weft.NICID(t.node.Index), 0, around.Injected(weft.SwitchID(s)),
+			0); len(hops) > 0 {
 			c = w.channel(weft.SwitchID(s), hops[0].Port)
 		}
 		if c == none || r.dead[c] || len(path) > w.n {

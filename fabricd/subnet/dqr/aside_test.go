@@ -70,7 +70,8 @@ func TestFlowsThatMoveAsideChangeNoEntryThatPacketsAsk(t *testing.T) {
 
 // joins reports whether live links still join all switches when a link dies too.
 func joins(t *testing.T, g *topology.Graph, dead cuts, l weft.LinkID) bool {
-	_, err := layered.UpDownByDestination(t.Context(), g.Without(func(x *topology.Link) bool { return dead[x.ID] || x.ID == l }), layered.Options{})
+	_, err := layered.UpDownByDestination(t.Context(),
+		g.Without(func(x *topology.Link) bool { return dead[x.ID] || x.ID == l }), layered.Options{})
 	return err == nil
 }
 
@@ -125,9 +126,11 @@ func TestWithoutASpareLayerNothingMovesAside(t *testing.T) {
 	r.Settle()
 	require.ErrorIs(t, aside(r.Clone(), routing.Layers+1, links[0], links[9]), dqr.ErrNoSpare, "flows are in the only one")
 	require.NoError(t, aside(r, routing.Layers+2, links[0], links[9]))
-	require.ErrorIs(t, aside(r.Clone(), routing.Layers+2, links[0], links[9], links[20]), dqr.ErrNoSpare, "packets are on their way in both")
+	require.ErrorIs(t, aside(r.Clone(), routing.Layers+2, links[0], links[9], links[20]), dqr.ErrNoSpare,
+		"packets are on their way in both")
 	r.Settle()
-	require.NoError(t, aside(r, routing.Layers+2, links[0], links[9], links[20]), "the first is free: its flows went to the other")
+	require.NoError(t, aside(r, routing.Layers+2, links[0], links[9], links[20]),
+		"the first is free: its flows went to the other")
 
 	require.ErrorContains(t, aside(begin(t, routing, dqr.Options{}), 16, links[0]), "entries by destination")
 }

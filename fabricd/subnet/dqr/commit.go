@@ -8,7 +8,8 @@ func (r *Reconfiguration) search(res *Result, l, k int, limit int32, sources []i
 	w, y, f, t := r.w, r.layers[l], r.find, &r.targets[k]
 	f.request++
 	q := query{
-		list: y.list, home: t.home, next: row(y.next, k, len(w.To)), first: row(y.first, k, w.n), live: row(y.live, k, len(w.To)), dead: r.dead,
+		list: y.list, home: t.home, next: row(y.next, k, len(w.To)), first: row(y.first, k, w.n),
+		live: row(y.live, k, len(w.To)), dead: r.dead,
 		limit: limit, all: r.o.Turns == AllTurns, byHops: r.o.Cost == HopsFirst, switches: r.o.Entries == ByDestination,
 		revisit: r.o.Revisit == AllowTwice,
 	}

@@ -143,7 +143,8 @@ func (r *Reconfiguration) rerouted(change uint32, yield func(Rerouted) bool) {
 			}
 			return now
 		})
-		p.New = r.walk(int(f.target), f.from, r.mask[int(f.target)*w.n+int(f.from)], func(_ entry, now int32) int32 { return now })
+		p.New = r.walk(int(f.target), f.from, r.mask[int(f.target)*w.n+int(f.from)],
+			func(_ entry, now int32) int32 { return now })
 		if !yield(p) {
 			return
 		}

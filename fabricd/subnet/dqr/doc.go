@@ -13,7 +13,8 @@
 // The channel list (section III) is a topological order of the channels of a layer: every
 // dependency in force leads upward in it. A turn that leads upward is free. Another one may be
 // enabled when its target can be moved up, along with what depends on it, without meeting the
-// channel that the turn leaves. See docs/explanation/dqr.md for the options and why they are as they are.
+// channel that the turn leaves. See docs/explanation/dqr.md for the options and why they are as
+// they are.
 //
 // Everything here is a function of its arguments, and belongs to one goroutine.
 package dqr

@@ -116,7 +116,10 @@ func TestATurnIsRefusedThatMeetsItsSourceUntilSettlingHasTakenAwayWhatWasOld(t *
 	r := begin(t, xy(t, g), dqr.Options{Path: dqr.EndToEnd})
 	// Around the lower left square, clockwise. All flows that turn from left to up at s0.0 came by
 	// s1.0-s0.0.
-	ring := []layered.Channel{hop(t, g, "s0.0", "s0.1"), hop(t, g, "s0.1", "s1.1"), hop(t, g, "s1.1", "s1.0"), hop(t, g, "s1.0", "s0.0")}
+	ring := []layered.Channel{
+		hop(t, g, "s0.0", "s0.1"), hop(t, g, "s0.1", "s1.1"), hop(t, g, "s1.1", "s1.0"),
+		hop(t, g, "s1.0", "s0.0"),
+	}
 	assert.True(t, r.Upward(ring[1], ring[2]), "from X to Y is a turn of dimension order")
 	assert.True(t, r.Upward(ring[3], ring[0]))
 	assert.True(t, r.Fits(ring[0], ring[1]), "one of the two others can be had")
@@ -135,7 +138,8 @@ func TestInAMeshOf3x3FlowsGoRoundTheDeadLinkAndTheOthersStay(t *testing.T) {
 		r := begin(t, xy(t, g), o)
 		res := fail(t, r, link(t, g, "s0.0-s1.0"))
 		assert.True(t, res.Tolerated(), name)
-		assert.Equal(t, 12, res.FlowsRerouted, "%s: from s0.0 to the six right of it, and from the two right of it to the three in its column", name)
+		assert.Equal(t, 12, res.FlowsRerouted,
+			"%s: from s0.0 to the six right of it, and from the two right of it to the three in its column", name)
 		assert.Equal(t, "s0.0 s0.1 s1.1 s1.0", way(t, g, r, "s0.0", "s1.0"), "%s: by the side that there is", name)
 		assert.Equal(t, "s1.0 s1.1 s0.1 s0.0", way(t, g, r, "s1.0", "s0.0"), name)
 		assert.Equal(t, "s0.0 s0.1 s1.1 s2.1 s2.2", way(t, g, r, "s0.0", "s2.2"), "%s: a shortest path", name)
@@ -158,13 +162,15 @@ func TestACompulsoryLocalPathIsTakenByAll(t *testing.T) {
 	assert.Equal(t, "s1.0 s1.1 s2.1 s2.2 s1.2 s1.3", way(t, g, r, "s1.0", "s1.3"))
 	r = begin(t, xy(t, g), dqr.Options{})
 	fail(t, r, link(t, g, "s1.1-s1.2"))
-	assert.Equal(t, "s1.0 s2.0 s2.1 s2.2 s1.2 s1.3", way(t, g, r, "s1.0", "s1.3"), "where it is not, without the turn out of the column at the fault")
+	assert.Equal(t, "s1.0 s2.0 s2.1 s2.2 s1.2 s1.3", way(t, g, r, "s1.0", "s1.3"),
+		"where it is not, without the turn out of the column at the fault")
 }
 
 func TestRepairedAndSettledAllFlowsAreOnThePathsOfTheEngineAgain(t *testing.T) {
 	t.Parallel()
 	for i, routing := range cases(t) {
-		w, fresh := newWatch(t, routing, dqr.Options{SwitchFlows: i%2 == 0}), newWatch(t, routing, dqr.Options{SwitchFlows: i%2 == 0})
+		w, fresh := newWatch(t, routing, dqr.Options{SwitchFlows: i%2 == 0}),
+			newWatch(t, routing, dqr.Options{SwitchFlows: i%2 == 0})
 		links := between(routing.Graph)
 		w.change([]weft.LinkID{links[i], links[len(links)/2]}, nil)
 		assert.NotEqual(t, fresh.paths, w.paths)
@@ -249,7 +255,8 @@ func TestWhatHasNoChannelListIsRefused(t *testing.T) {
 	_, err = dqr.New(t.Context(), adaptive, dqr.Options{})
 	require.ErrorContains(t, err, "take a deterministic routing")
 
-	round := routed(t, g, 1, func(s weft.SwitchID, _ weft.NICID, _ weft.VC) weft.PortID { return g.Place(s).Grid.Up(0) }, layer0)
+	round := routed(t, g, 1, func(s weft.SwitchID, _ weft.NICID, _ weft.VC) weft.PortID { return g.Place(s).Grid.Up(0) },
+		layer0)
 	_, err = dqr.New(t.Context(), round, dqr.Options{})
 	require.ErrorContains(t, err, "a cycle in layer 0")
 

@@ -55,7 +55,9 @@ func TestInWhateverOrderSwitchesGetTablesPacketsTakeOldAndNewTurnsOnly(t *testin
 	}
 }
 
-func mixed(t *testing.T, w *watch, draw []*layered.Routing, known map[turn]bool, at weft.SwitchID, d weft.NICID, a weft.Address) {
+func mixed(t *testing.T, w *watch, draw []*layered.Routing, known map[turn]bool, at weft.SwitchID, d weft.NICID,
+	a weft.Address,
+) {
 	home, _ := w.g.SwitchOf(d)
 	in := draw[at].Injected(at)
 	var last *layered.Channel

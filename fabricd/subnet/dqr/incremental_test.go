@@ -51,7 +51,8 @@ func TestTablesMadeOfTheLastOnesAreThoseThatAreMadeAnew(t *testing.T) {
 				for _, set := range d.Set {
 					for at := set.At; at < set.At+set.N; at++ {
 						x := layered.Place{
-							At: d.Switch, Layer: weft.VC(at / nics / now.Tables.Paths()), Path: uint16(at % now.Tables.Paths()), Dst: weft.NICID(at / now.Tables.Paths() % nics),
+							At: d.Switch, Layer: weft.VC(at / nics / now.Tables.Paths()), Path: uint16(at % now.Tables.Paths()),
+							Dst: weft.NICID(at / now.Tables.Paths() % nics),
 						}
 						places = append(places, x)
 						for x.Layer++; !now.Tables.PerLayer() && int(x.Layer) < now.Tables.VCs(); x.Layer++ { // one row for all

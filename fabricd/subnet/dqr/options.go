@@ -81,8 +81,10 @@ type Cost uint8
 
 // The costs.
 const (
-	TurnsFirst Cost = iota // what turns cost, which is 2 for one that has to be enabled and 1 for another that was not in force, then hops
-	HopsFirst              // hops, then what turns cost
+	// what turns cost, which is 2 for one that has to be enabled and 1 for another that was not in
+	// force, then hops
+	TurnsFirst Cost = iota
+	HopsFirst       // hops, then what turns cost
 )
 
 // Revisit is whether a path may pass a switch twice.

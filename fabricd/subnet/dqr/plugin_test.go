@@ -62,8 +62,10 @@ func TestThePluginTurnsBothDirectionsRoundTheSideOfTheCentreAndInAndOutAtBothEnd
 	assert.False(t, dqr.Mesh{}.Enable(&other.Links[0], &asked{g: other}), "one dimension has no side")
 	listed := topologytest.Parse(t, "irregular:6,9,1")
 	assert.False(t, dqr.Mesh{}.Enable(&listed.Links[0], &asked{g: listed}), "no grid")
-	_, err := dqr.New(t.Context(), &layered.Routing{Engine: "by hand", Graph: listed, Kind: layered.Deterministic}, dqr.Options{Plugin: dqr.Mesh{}})
-	require.ErrorContains(t, err, "plug-in mesh is for meshes, tori and rings, and irregular:6,9,1 is none", "rather than do nothing")
+	_, err := dqr.New(t.Context(), &layered.Routing{Engine: "by hand", Graph: listed, Kind: layered.Deterministic},
+		dqr.Options{Plugin: dqr.Mesh{}})
+	require.ErrorContains(t, err, "plug-in mesh is for meshes, tori and rings, and irregular:6,9,1 is none",
+		"rather than do nothing")
 }
 
 // nonsense asks for turns that there are not.
@@ -91,7 +93,10 @@ func TestACycleIsFoundWithoutTheChannelListAndEndsWithADeadLink(t *testing.T) {
 	g := topologytest.Parse(t, "mesh:3x3")
 	r := begin(t, xy(t, g), dqr.Options{})
 	assert.True(t, r.Acyclic())
-	ring := []layered.Channel{hop(t, g, "s0.0", "s0.1"), hop(t, g, "s0.1", "s1.1"), hop(t, g, "s1.1", "s1.0"), hop(t, g, "s1.0", "s0.0")}
+	ring := []layered.Channel{
+		hop(t, g, "s0.0", "s0.1"), hop(t, g, "s0.1", "s1.1"), hop(t, g, "s1.1", "s1.0"),
+		hop(t, g, "s1.0", "s0.0"),
+	}
 	for i := range ring {
 		r.Depend(ring[i], ring[(i+1)%4])
 	}

@@ -21,7 +21,8 @@ const broken int32 = -2
 // has ended. It is not changed, and must not be while the reconfiguration is used.
 func New(ctx context.Context, routing *layered.Routing, o Options) (*Reconfiguration, error) {
 	if routing.Kind != layered.Deterministic {
-		return nil, fmt.Errorf("reconfiguration of %s: packets choose among several ways, and channel lists are made of one way each: take a deterministic routing, as updn or lash",
+		return nil, fmt.Errorf("reconfiguration of %s: packets choose among several ways, and channel lists are made of "+
+			"one way each: take a deterministic routing, as updn or lash",
 			routing.Engine)
 	}
 	g := routing.Graph
@@ -34,7 +35,10 @@ func New(ctx context.Context, routing *layered.Routing, o Options) (*Reconfigura
 	if err != nil {
 		return nil, err
 	}
-	r := &Reconfiguration{o: o, w: w, engine: routing, built: routing, dead: make([]bool, len(w.To)), fresh: make([]bool, len(w.To)), gone: make([]bool, len(g.NICs)), find: newFinder(w)}
+	r := &Reconfiguration{
+		o: o, w: w, engine: routing, built: routing, dead: make([]bool, len(w.To)),
+		fresh: make([]bool, len(w.To)), gone: make([]bool, len(g.NICs)), find: newFinder(w),
+	}
 	for d := range weft.NICID(len(g.NICs)) {
 		s, p := g.SwitchOf(d)
 		for path := range routing.Tables.Paths() {
@@ -47,7 +51,8 @@ func New(ctx context.Context, routing *layered.Routing, o Options) (*Reconfigura
 		}
 	}
 	if len(r.targets)*len(w.To)*routing.Layers > maxEntries {
-		return nil, fmt.Errorf("reconfiguration of %s on %s: %d destinations, %d channels and %d layers are more than %d entries: take fewer layers or a smaller topology",
+		return nil, fmt.Errorf("reconfiguration of %s on %s: %d destinations, %d channels and %d layers are more than %d "+
+			"entries: take fewer layers or a smaller topology",
 			routing.Engine, g.Spec, len(r.targets), len(w.To), routing.Layers, maxEntries)
 	}
 	if err := r.sources(); err != nil {
@@ -78,7 +83,8 @@ func (r *Reconfiguration) sources() error {
 			}
 			for _, a := range r.engine.Assignment.Addresses(weft.SwitchID(s), weft.NICID(d)) {
 				if a.Layers&^(1<<a.VC) != 0 {
-					return fmt.Errorf("reconfiguration of %s: packets from switch %s to %s move between layers, and a channel list is of one layer: turn moves off",
+					return fmt.Errorf("reconfiguration of %s: packets from switch %s to %s move between layers, and a channel list "+
+						"is of one layer: turn moves off",
 						r.engine.Engine, r.w.g.Switches[s].Name, r.w.g.NICs[d].Name)
 				}
 				r.mask[(d*paths+int(a.Path))*r.w.n+int(s)] |= 1 << a.VC
@@ -165,11 +171,13 @@ func (r *Reconfiguration) readPaths(y *layer, k int, l weft.VC) error {
 				continue
 			}
 			if r.o.Entries == ByDestination && next[c] != first[w.To[c]] {
-				return fmt.Errorf("reconfiguration of %s with entries by destination: switch %s forwards packets for %s by the port they came in by: take entries by channel",
+				return fmt.Errorf("reconfiguration of %s with entries by destination: switch %s forwards packets for %s by the "+
+					"port they came in by: take entries by channel",
 					r.engine.Engine, w.g.Switches[w.To[c]].Name, w.g.Name(t.node))
 			}
 			if !y.list.Add(w.turn(c, next[c])) {
-				return fmt.Errorf("reconfiguration of %s on %s: its dependencies have a cycle in layer %d, so there is no channel list: take a routing that is free from deadlock",
+				return fmt.Errorf("reconfiguration of %s on %s: its dependencies have a cycle in layer %d, so there is no "+
+					"channel list: take a routing that is free from deadlock",
 					r.engine.Engine, w.g.Spec, l)
 			}
 		}
@@ -186,7 +194,9 @@ func (r *Reconfiguration) keepsTo(t *target, s int32, path []int32, l weft.VC) e
 		return nil
 	}
 	refuse := func(at int32, what string) error {
-		return fmt.Errorf("reconfiguration of %s: switch %s %s: a channel list is of packets that stay in one layer and have one way, and their paths would be lost: leave the tables as they are, or take a routing that keeps to layers, as lash or updn",
+		return fmt.Errorf("reconfiguration of %s: switch %s %s: a channel list is of packets that stay in one layer and "+
+			"have one way, and their paths would be lost: leave the tables as they are, or take a routing that keeps to "+
+			"layers, as lash or updn",
 			r.engine.Engine, w.g.Switches[at].Name, what)
 	}
 	check := func(at int32, in weft.PortID) error {
@@ -195,7 +205,8 @@ func (r *Reconfiguration) keepsTo(t *target, s int32, path []int32, l weft.VC) e
 		case len(hops) > 1:
 			return refuse(at, fmt.Sprintf("forwards packets for %s by any of %d ways", w.g.NICs[nic].Name, len(hops)))
 		case len(hops) == 1 && hops[0].Port != weft.NoPort && hops[0].In(l) != l:
-			return refuse(at, fmt.Sprintf("moves packets for %s from layer %d to layer %d", w.g.NICs[nic].Name, l, hops[0].In(l)))
+			return refuse(at, fmt.Sprintf("moves packets for %s from layer %d to layer %d", w.g.NICs[nic].Name, l,
+				hops[0].In(l)))
 		}
 		return nil
 	}

@@ -183,9 +183,10 @@ func (w *watch) change(cut, repair []weft.LinkID) *dqr.Result {
 	}
 	if w.aside > 0 {
 		do = func(ctx context.Context, dead func(*topology.Link) bool) (*dqr.Result, error) {
-			return w.r.MoveAside(ctx, dead, repair != nil, w.aside, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
-				return layered.UpDownByDestination(ctx, w.g.Without(dead), layered.Options{})
-			})
+			return w.r.MoveAside(ctx, dead, repair != nil, w.aside,
+				func(dead func(*topology.Link) bool) (*layered.Routing, error) {
+					return layered.UpDownByDestination(ctx, w.g.Without(dead), layered.Options{})
+				})
 		}
 	}
 	res, err := do(context.Background(), asked.dead)
@@ -249,7 +250,9 @@ func (w *watch) settle() {
 
 // cases are small fabrics with what may be asked of each.
 func cases(t testing.TB) []*layered.Routing {
-	engine := func(spec string, route func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error), o layered.Options) *layered.Routing {
+	engine := func(spec string, route func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error),
+		o layered.Options,
+	) *layered.Routing {
 		r, err := route(t.Context(), topologytest.Parse(t, spec), o)
 		require.NoError(t, err)
 		return r
@@ -301,7 +304,10 @@ func play(t require.TestingT, routing *layered.Routing, o dqr.Options, moves []b
 
 // choices are options by a number, for tables of that topology.
 func choices(n int, g *topology.Graph) dqr.Options {
-	o := dqr.Options{Path: dqr.Path(n % 3), Turns: dqr.Turns(n / 3 % 3), Layers: dqr.LayerSearch(n / 9 % 2), Cost: dqr.Cost(n / 18 % 2), SwitchFlows: n/36%2 == 1}
+	o := dqr.Options{
+		Path: dqr.Path(n % 3), Turns: dqr.Turns(n / 3 % 3), Layers: dqr.LayerSearch(n / 9 % 2),
+		Cost: dqr.Cost(n / 18 % 2), SwitchFlows: n/36%2 == 1,
+	}
 	if n/72%2 == 1 && (dqr.Mesh{}).Fits(g) == nil {
 		o.Plugin = dqr.Mesh{}
 	}

@@ -93,7 +93,8 @@ func (r *Reconfiguration) step(y *layer, k int, c int32) int32 {
 // may have one each.
 func (r *Reconfiguration) Clone() *Reconfiguration {
 	c := *r
-	c.mask, c.dead, c.gone = append([]uint16(nil), r.mask...), append([]bool(nil), r.dead...), append([]bool(nil), r.gone...)
+	c.mask, c.dead, c.gone = append([]uint16(nil), r.mask...), append([]bool(nil), r.dead...),
+		append([]bool(nil), r.gone...)
 	c.sent = append([]uint16(nil), r.sent...)
 	c.fresh = append([]bool(nil), r.fresh...)
 	c.pending = append([]drop(nil), r.pending...)

@@ -112,7 +112,8 @@ func (r *Reconfiguration) bringBack(l, k int, s int32) bool {
 		c = on
 	}
 	x.path = path
-	if is || r.o.Revisit == NeverTwice && r.o.Entries == ByChannel && r.meets(y, k, path, next) || x.careful && r.disturbs(l, k, path, first) {
+	if is || r.o.Revisit == NeverTwice && r.o.Entries == ByChannel && r.meets(y, k, path, next) ||
+		x.careful && r.disturbs(l, k, path, first) {
 		return false
 	}
 	x.turns, x.rest = x.turns[:0], x.rest[:0]
@@ -155,7 +156,8 @@ func (r *Reconfiguration) disturbs(l, k int, path, first []int32) bool {
 	n := r.w.n
 	for _, c := range path {
 		s := r.w.From[c]
-		if at := k*n + int(s); r.layers[l].first[at] != first[s] && r.wasAsked(entry{layer: int32(l), at: int32(at), first: true}) {
+		if at := k*n + int(s); r.layers[l].first[at] != first[s] &&
+			r.wasAsked(entry{layer: int32(l), at: int32(at), first: true}) {
 			return true
 		}
 	}

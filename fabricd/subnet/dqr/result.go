@@ -8,8 +8,10 @@ import (
 // Result is what a reconfiguration did. Flows are ordered pairs of different NICs, and of different
 // switches where Options has them.
 type Result struct {
-	FlowsTotal    int // all flows, routed or not
-	FlowsRerouted int // those that were disconnected by it, or were unroutable or away from the engine's path, and have got another path
+	FlowsTotal int // all flows, routed or not
+	// those that were disconnected by it, or were unroutable or away from the engine's path, and have
+	// got another path
+	FlowsRerouted int
 	FlowsLost     int // those that were disconnected by it and have got none
 	Unroutable    int // all flows that have no path now
 	Isolated      int // of these: no live links lead from the source to the destination

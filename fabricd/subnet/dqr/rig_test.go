@@ -15,7 +15,8 @@ import (
 
 // routed makes a routing of one way per switch, destination and layer; a NIC is sent to in the
 // layer that of says.
-func routed(t testing.TB, g *topology.Graph, layers int, port func(s weft.SwitchID, d weft.NICID, layer weft.VC) weft.PortID,
+func routed(t testing.TB, g *topology.Graph, layers int,
+	port func(s weft.SwitchID, d weft.NICID, layer weft.VC) weft.PortID,
 	of func(s weft.SwitchID, d weft.NICID) weft.VC,
 ) *layered.Routing {
 	t.Helper()
@@ -42,14 +43,18 @@ func routed(t testing.TB, g *topology.Graph, layers int, port func(s weft.Switch
 			}
 		}
 	}
-	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), layers, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
-		if !slices.Contains(g.Place(s).Roles, weft.RoleNIC) {
-			return nil
-		}
-		return []weft.Address{{VC: of(s, d)}}
-	})
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), layers, 1,
+		func(s weft.SwitchID, d weft.NICID) []weft.Address {
+			if !slices.Contains(g.Place(s).Roles, weft.RoleNIC) {
+				return nil
+			}
+			return []weft.Address{{VC: of(s, d)}}
+		})
 	require.NoError(t, err)
-	return &layered.Routing{Engine: "by hand", Graph: g, Kind: layered.Deterministic, Layers: layers, Tables: lft, Assignment: assignment}
+	return &layered.Routing{
+		Engine: "by hand", Graph: g, Kind: layered.Deterministic, Layers: layers, Tables: lft,
+		Assignment: assignment,
+	}
 }
 
 func layer0(weft.SwitchID, weft.NICID) weft.VC { return 0 }

@@ -52,7 +52,8 @@ func (r *Reconfiguration) tables() (*layered.Routing, error) {
 	}
 	sources := append(slices.Clone(r.resent), r.scratch.senders...)
 	slices.Sort(sources)
-	if out.Assignment, err = r.built.Assignment.Edited(slices.Compact(sources), len(r.layers), paths, r.sendingBy()); err != nil {
+	if out.Assignment, err = r.built.Assignment.Edited(slices.Compact(sources), len(r.layers), paths,
+		r.sendingBy()); err != nil {
 		return nil, fmt.Errorf("reconfiguration of %s: %w", r.engine.Engine, err)
 	}
 	return &out, nil

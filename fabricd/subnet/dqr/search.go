@@ -51,7 +51,8 @@ func newFinder(w *wires) *finder {
 	hops := int32(n + 2)
 	return &finder{
 		w: w, hops: hops, queue: newQueue(int(hops) * (mostCost + 1)), seen: make([]uint32, n), done: make([]uint32, n),
-		key: make([]int32, n), choice: make([]int32, n), want: make([]uint32, w.n), passes: make([]uint32, w.n), source: make([]int32, w.n),
+		key: make([]int32, n), choice: make([]int32, n), want: make([]uint32, w.n), passes: make([]uint32, w.n),
+		source:  make([]int32, w.n),
 		version: 1, allowed: make([]uint32, turns), banned: make([]uint32, turns), request: 1,
 	}
 }

@@ -55,7 +55,8 @@ func TestInATorusUnderLASHOtherLayersHaveRoom(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%dx%d, %d layers, %d faults: tolerated in all layers %d, in the same %d", n, n, routing.Layers, faults, tolerated[dqr.AllLayers], tolerated[dqr.SameLayer])
+		t.Logf("%dx%d, %d layers, %d faults: tolerated in all layers %d, in the same %d", n, n, routing.Layers, faults,
+			tolerated[dqr.AllLayers], tolerated[dqr.SameLayer])
 		assert.GreaterOrEqual(t, float64(tolerated[dqr.AllLayers]), least[n]*float64(faults))
 		assert.Less(t, tolerated[dqr.SameLayer], tolerated[dqr.AllLayers])
 	}

@@ -11,7 +11,8 @@ import (
 // none is no channel.
 const none int32 = -1
 
-// wires are the channels between the switches of a graph, and the turns that there can be; read-only.
+// wires are the channels between the switches of a graph, and the turns that there can be;
+// read-only.
 type wires struct {
 	topology.Adjacency
 
@@ -32,7 +33,10 @@ type wires struct {
 
 func newWires(g *topology.Graph) (*wires, error) {
 	n := len(g.Switches)
-	w := &wires{Adjacency: g.Adjacency(nil), g: g, n: n, ports: make([]int32, n+1), enter: make([]int32, n+1), nics: make([]int32, n)}
+	w := &wires{
+		Adjacency: g.Adjacency(nil), g: g, n: n, ports: make([]int32, n+1), enter: make([]int32, n+1),
+		nics: make([]int32, n),
+	}
 	for s := range n {
 		w.ports[s+1] = w.ports[s] + int32(g.Switches[s].Ports)
 	}

@@ -12,9 +12,11 @@ import (
 // destination. Choosing by the first channel alone, without what comes after it, left a maximum a
 // tenth higher.
 type balance struct {
-	w           *wires
-	load        []int32 // per channel, in all layers
-	climb, fall []phase // per switch: for packets that can still go up, or to which that does not matter; and for those that came down
+	w    *wires
+	load []int32 // per channel, in all layers
+	// per switch: for packets that can still go up, or to which that does not matter; and for those
+	// that came down
+	climb, fall []phase
 }
 
 // phase is the way on from a switch.

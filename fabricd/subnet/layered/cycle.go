@@ -10,7 +10,10 @@ import "slices"
 // Routing in Wormhole Networks: the extended dependency graph has the direct dependencies between
 // escape channels only).
 func (d *Dependencies) Cycle() []Channel {
-	s := shortest{next: d.next, before: make([]int32, len(d.next)), depth: make([]int32, len(d.next)), walk: make([]int32, len(d.next))}
+	s := shortest{
+		next: d.next, before: make([]int32, len(d.next)), depth: make([]int32, len(d.next)),
+		walk: make([]int32, len(d.next)),
+	}
 	s.onlyCycles()
 	for c := range d.next {
 		if s.left(int32(c)) {

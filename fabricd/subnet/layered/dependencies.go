@@ -42,7 +42,10 @@ func (c *Channels) Channel(n int) Channel {
 	for c.first[s+1] == at { // switches without ports
 		s++
 	}
-	return Channel{From: weft.End{Node: weft.SwitchID(s).Node(), Port: weft.PortID(at - c.first[s])}, Layer: weft.VC(layer)}
+	return Channel{
+		From:  weft.End{Node: weft.SwitchID(s).Node(), Port: weft.PortID(at - c.first[s])},
+		Layer: weft.VC(layer),
+	}
 }
 
 // Dependencies is the layered channel dependency graph of a routing (Lysne, Skeie, Reinemo, Theiss:
@@ -51,7 +54,9 @@ func (c *Channels) Channel(n int) Channel {
 type Dependencies struct {
 	Channels *Channels
 	next     [][]int32 // per channel, those that follow it; nil: none
-	Loads    []int     // per channel, how many source/address pairs' ways lead over it; of adaptive routings, any of their ways
+	// per channel, how many source/address pairs' ways lead over it; of adaptive routings, any of
+	// their ways
+	Loads []int
 }
 
 // NewDependencies is a graph of so many layers without dependencies yet.

@@ -66,7 +66,8 @@ func TestLoadsCountTheWaysOverAChannel(t *testing.T) {
 	d := r.Dependencies(t.Context())
 	for at := range 4 {
 		c := channel(r.Graph, at, (at+1)%4, 0)
-		assert.Equal(t, 6, d.Loads[d.Channels.Number(weft.SwitchID(at), c.From.Port, 0)], "1+2+3 of the 12 ways of 1, 2 and 3 hops")
+		assert.Equal(t, 6, d.Loads[d.Channels.Number(weft.SwitchID(at), c.From.Port, 0)],
+			"1+2+3 of the 12 ways of 1, 2 and 3 hops")
 		back := channel(r.Graph, at, (at+3)%4, 0)
 		assert.Zero(t, d.Loads[d.Channels.Number(weft.SwitchID(at), back.From.Port, 0)])
 	}
@@ -74,9 +75,18 @@ func TestLoadsCountTheWaysOverAChannel(t *testing.T) {
 
 func TestAddressesThatDifferInWherePacketsEnterAreOne(t *testing.T) {
 	t.Parallel()
-	list := []weft.Address{{Path: 3, VC: 2}, {Path: 1, Layers: 0b11}, {Path: 3, Layers: 0b1001}, {Path: 1, Layers: 0b11, VC: 1}}
+	list := []weft.Address{
+		{Path: 3, VC: 2},
+		{Path: 1, Layers: 0b11},
+		{Path: 3, Layers: 0b1001},
+		{Path: 1, Layers: 0b11, VC: 1},
+	}
 	kept := []layered.Traffic{{Path: 1, Layers: 0b1000}}
-	assert.Equal(t, []layered.Traffic{{Path: 1, Layers: 0b1000}, {Path: 3, Layers: 0b1101, Moves: 0b1001}, {Path: 1, Layers: 0b11, Moves: 0b11}}, layered.TrafficTo(kept, list))
+	assert.Equal(t, []layered.Traffic{
+		{Path: 1, Layers: 0b1000},
+		{Path: 3, Layers: 0b1101, Moves: 0b1001},
+		{Path: 1, Layers: 0b11, Moves: 0b11},
+	}, layered.TrafficTo(kept, list))
 
 	twice := func(int, int) []weft.Address { return []weft.Address{{Layers: 0b11}, {Layers: 0b11, VC: 1}} }
 	r := byHand{spec: "ring:4", layers: 2, next: clockwise(4, 0), addresses: twice}.make(t)

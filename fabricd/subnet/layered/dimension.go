@@ -47,7 +47,8 @@ type ordered struct {
 
 func newOrdered(name string, g *topology.Graph) (*ordered, error) {
 	if len(g.Switches) == 0 || g.Place(0).Grid == nil {
-		return nil, fmt.Errorf("%s is for meshes, tori and rings, and %s is none: choose such a topology, as mesh:4x4", name, g.Spec)
+		return nil, fmt.Errorf("%s is for meshes, tori and rings, and %s is none: choose such a topology, as mesh:4x4", name,
+			g.Spec)
 	}
 	w, err := newWires(g)
 	if err != nil {
@@ -103,7 +104,8 @@ func (o *ordered) routing(ctx context.Context) (*Routing, error) {
 		return nil, err
 	}
 	return &Routing{
-		Engine: o.name, Graph: o.w.g, Kind: Deterministic, Layers: o.layers(), Tables: r.tables, Assignment: t, Unroutable: unroutable,
+		Engine: o.name, Graph: o.w.g, Kind: Deterministic, Layers: o.layers(), Tables: r.tables, Assignment: t,
+		Unroutable: unroutable,
 	}, nil
 }
 

@@ -63,7 +63,8 @@ func TestECubeTakesShortestPathsInLayersWithoutCycles(t *testing.T) {
 	t.Parallel()
 	for spec, layers := range map[string]int{
 		"ring:3": 2, "ring:6": 2, "torus:3x3": 4, "torus:4x4": 4, "torus:5x5": 4, "torus:5x8": 4, "torus:7x6,nics=2": 4,
-		"torus:3x3x3": 8, "torus:4x4x4": 8, "torus:3x4x5": 8, "torus:3x3x3x3": 16, "mesh:4x5": 1, "torus:4x5,wrap=y": 2, "torus:3x4x5,wrap=xz": 4, "torus:2x2": 1,
+		"torus:3x3x3": 8, "torus:4x4x4": 8, "torus:3x4x5": 8, "torus:3x3x3x3": 16, "mesh:4x5": 1, "torus:4x5,wrap=y": 2,
+		"torus:3x4x5,wrap=xz": 4, "torus:2x2": 1,
 	} {
 		g := topologytest.Parse(t, spec)
 		if testenv.Short() && len(g.Switches) > 36 {
@@ -92,9 +93,10 @@ func TestEveryLayerOfECubeLeadsEverywhere(t *testing.T) {
 	require.NoError(t, err)
 	for layer := range weft.VC(r.Layers) {
 		turned := *r
-		turned.Assignment, err = tables.NewAssignment(len(g.Switches), len(g.NICs), r.Layers, 1, func(weft.SwitchID, weft.NICID) []weft.Address {
-			return []weft.Address{{VC: layer}}
-		})
+		turned.Assignment, err = tables.NewAssignment(len(g.Switches), len(g.NICs), r.Layers, 1,
+			func(weft.SwitchID, weft.NICID) []weft.Address {
+				return []weft.Address{{VC: layer}}
+			})
 		require.NoError(t, err)
 		require.Nil(t, turned.Dependencies(t.Context()).Cycle())
 		eachPath(t, &turned, func(weft.NICID, weft.NICID, weft.VC, []weft.SwitchID) {})
@@ -156,5 +158,6 @@ func TestXYAndECubeAreForGrids(t *testing.T) {
 	tree, err := topology.Parse("kary-ntree:2,2")
 	require.NoError(t, err)
 	_, err = layered.ECube(t.Context(), tree, layered.Options{})
-	require.EqualError(t, err, "e-cube is for meshes, tori and rings, and kary-ntree:2,2 is none: choose such a topology, as mesh:4x4")
+	require.EqualError(t, err,
+		"e-cube is for meshes, tori and rings, and kary-ntree:2,2 is none: choose such a topology, as mesh:4x4")
 }

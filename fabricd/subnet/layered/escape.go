@@ -20,7 +20,8 @@ func EscapePaths(ctx context.Context, g *topology.Graph, o Options) (*Routing, e
 		return nil, err
 	}
 	if e.layers < 2 {
-		return nil, fmt.Errorf("layers=%d: escape needs a layer to escape to and at least one beside it: give 2 to %d", e.layers, weft.MaxVCs)
+		return nil, fmt.Errorf("layers=%d: escape needs a layer to escape to and at least one beside it: give 2 to %d",
+			e.layers, weft.MaxVCs)
 	}
 	roots, err := sameRoot(e.w, o)
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 // fallback is what becomes of the pairs of switches for which there are too few layers (Lysne,
 // Skeie, Reinemo, Theiss: Layered Routing in Irregular Networks, the end of section 5.1).
 type fallback struct {
-	layers  int                       // all of them
-	at      map[[2]int32]weft.Address // what a source switch sends to a destination switch by; the path is set when ways have addresses
-	detours []detour                  // Longer: paths that are not the shortest
-	upDown  *engine                   // FallUpDn: what fills the tables of the last layer
+	layers int // all of them
+	// what a source switch sends to a destination switch by; the path is set when ways have addresses
+	at      map[[2]int32]weft.Address
+	detours []detour // Longer: paths that are not the shortest
+	upDown  *engine  // FallUpDn: what fills the tables of the last layer
 	legal   *legal
 }
 

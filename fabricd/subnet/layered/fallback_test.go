@@ -17,7 +17,8 @@ func TestTooFewLayersAreRefusedAndSaidToBe(t *testing.T) {
 	for name, e := range map[string]engine{"lash": layered.LASH, "mp-lash": layered.MPLASH, "a-lash": layered.ALASH} {
 		_, err := e(t.Context(), g, layered.Options{Layers: 1})
 		require.ErrorContains(t, err, name+" needs ")
-		require.ErrorContains(t, err, "layers on irregular:32,64,1 and may use 1: allow more virtual channels, or a fallback (updn, longer)")
+		require.ErrorContains(t, err,
+			"layers on irregular:32,64,1 and may use 1: allow more virtual channels, or a fallback (updn, longer)")
 		for _, n := range []int{-1, 17} {
 			_, err = e(t.Context(), g, layered.Options{Layers: n})
 			require.EqualError(t, err, fmt.Sprintf("layers=%d: expected 1 to 16, the virtual channels that a link can have", n))
@@ -128,6 +129,7 @@ func TestPathsAreDroppedBeforePairsFallBack(t *testing.T) {
 func TestMoreVirtualChannelsAreNotAdvisedWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "ring:8")
-	require.EqualError(t, layered.TooFew("a-lash", g, 33, 16), "a-lash needs 33 layers on ring:8, and a link has at most 16: give a fallback (updn, longer), or take another routing, as lash or updn")
+	require.EqualError(t, layered.TooFew("a-lash", g, 33, 16), "a-lash needs 33 layers on ring:8, and a link has at "+
+		"most 16: give a fallback (updn, longer), or take another routing, as lash or updn")
 	require.ErrorContains(t, layered.TooFew("a-lash", g, 33, 15), "may use 15: allow more virtual channels")
 }

@@ -107,7 +107,8 @@ func (l *layering) filled() *layering { return l }
 // tooFew says that layers do not suffice.
 func tooFew(engine string, g *topology.Graph, needed, there int) error {
 	if there == weft.MaxVCs {
-		return fmt.Errorf("%s needs %d layers on %s, and a link has at most %d: give a fallback (updn, longer), or take another routing, as lash or updn",
+		return fmt.Errorf("%s needs %d layers on %s, and a link has at most %d: give a fallback (updn, longer), or take "+
+			"another routing, as lash or updn",
 			engine, needed, g.Spec, there)
 	}
 	return fmt.Errorf("%s needs %d layers on %s and may use %d: allow more virtual channels, or a fallback (updn, longer)",

@@ -41,7 +41,8 @@ func (t *trees) short(back []int32, draw uint64) {
 	w := t.w
 	length := make([]int64, len(w.To))
 	for c, b := range back {
-		length[c] = int64(weft.Scatter(draw^uint64(min(int32(c), b))<<20) >> 24) // 40 bits: a path has no more than 2^16 links
+		// 40 bits: a path has no more than 2^16 links
+		length[c] = int64(weft.Scatter(draw^uint64(min(int32(c), b))<<20) >> 24)
 	}
 	dist, far := make([]int32, w.n), make([]int64, w.n)
 	var queue []int32

@@ -45,7 +45,8 @@ func shortest(t testing.TB, r *layered.Routing) {
 			for _, a := range r.Assignment.Addresses(weft.SwitchID(s), weft.NICID(d)) {
 				w := way{r: r, to: weft.NICID(d), path: a.Path}
 				w.follow(weft.SwitchID(s), injection(r.Graph, weft.SwitchID(s)), a.VC, 0)
-				require.Equal(t, r.Graph.SwitchDistance(weft.SwitchID(s), to), w.hops, "%s on %s: from switch %d to %d by %+v", r.Engine, r.Graph.Spec, s, to, a)
+				require.Equal(t, r.Graph.SwitchDistance(weft.SwitchID(s), to), w.hops, "%s on %s: from switch %d to %d by %+v",
+					r.Engine, r.Graph.Spec, s, to, a)
 				require.Less(t, int(a.VC), r.Layers)
 				if a.Layers != 0 {
 					require.Zero(t, a.Layers>>r.Layers)
@@ -230,7 +231,8 @@ func TestBalancingMakesLayersEquallyFull(t *testing.T) {
 		as, err := layered.LASH(t.Context(), g, o)
 		require.NoError(t, err)
 		require.Equal(t, as.Layers, balanced.Layers)
-		require.Less(t, squares(perLayer(balanced)), squares(perLayer(as))*9/10, "%v after %v", perLayer(balanced), perLayer(as))
+		require.Less(t, squares(perLayer(balanced)), squares(perLayer(as))*9/10, "%v after %v", perLayer(balanced),
+			perLayer(as))
 	}
 }
 

@@ -187,7 +187,8 @@ func (l *Layer) Closes(turn int32) bool {
 func (l *Layer) Copy(from *Layer) {
 	l.t, l.era, l.tried = from.t, from.era, from.tried
 	l.uses, l.refused = append(l.uses[:0], from.uses...), append(l.refused[:0], from.refused...)
-	l.label, l.next, l.prev = append(l.label[:0], from.label...), append(l.next[:0], from.next...), append(l.prev[:0], from.prev...)
+	l.label, l.next, l.prev = append(l.label[:0], from.label...), append(l.next[:0], from.next...),
+		append(l.prev[:0], from.prev...)
 	if len(l.seen) != len(from.seen) {
 		l.seen, l.search, l.by = make([]uint32, len(from.seen)), 0, nil
 	}

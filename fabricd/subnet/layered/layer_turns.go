@@ -25,7 +25,8 @@ func NewTurns(channels int, next func(channel int32) []int32) (*Turns, error) {
 			t.behind[to+1]++
 		}
 		if len(t.to) > math.MaxInt32 {
-			return nil, fmt.Errorf("dependencies between %d channels: more than %d: take a topology of fewer ports", channels, math.MaxInt32)
+			return nil, fmt.Errorf("dependencies between %d channels: more than %d: take a topology of fewer ports", channels,
+				math.MaxInt32)
 		}
 		t.first[c+1] = int32(len(t.to))
 	}

@@ -17,7 +17,10 @@ type legal struct {
 const far = 1 << 30
 
 func newLegal(w *wires, root int32, how Tree) *legal {
-	l := &legal{w: w, order: w.ordered(root, how), rank: make([]int32, w.n), falls: make([]int32, w.n), hops: make([]int32, w.n)}
+	l := &legal{
+		w: w, order: w.ordered(root, how), rank: make([]int32, w.n), falls: make([]int32, w.n),
+		hops: make([]int32, w.n),
+	}
 	for i, s := range l.order {
 		l.rank[s] = int32(i)
 	}

@@ -17,7 +17,8 @@ func TestAMixtureOfOneRoutingHasItsDependencies(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "irregular:16,32,4")
 	for name, route := range map[string]func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error){
-		"lash": layered.LASH, "updn": layered.UpDown, "minimal": layered.MinimalHop, "a-lash": layered.ALASH, "escape": layered.EscapePaths,
+		"lash": layered.LASH, "updn": layered.UpDown, "minimal": layered.MinimalHop, "a-lash": layered.ALASH,
+		"escape":  layered.EscapePaths,
 		"mp-lash": layered.MPLASH, "adaptive": layered.UpDownAdaptive,
 	} {
 		r, err := route(t.Context(), g, layered.Options{})

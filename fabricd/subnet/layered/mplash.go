@@ -48,7 +48,8 @@ func MPLASH(ctx context.Context, g *topology.Graph, o Options) (*Routing, error)
 // begin is what the engines by layers have in common: most is how many they may use.
 func begin(g *topology.Graph, o Options) (w *wires, turns *Turns, most int, err error) {
 	if o.Layers < 0 || o.Layers > weft.MaxVCs {
-		return nil, nil, 0, fmt.Errorf("layers=%d: expected 1 to %d, the virtual channels that a link can have", o.Layers, weft.MaxVCs)
+		return nil, nil, 0, fmt.Errorf("layers=%d: expected 1 to %d, the virtual channels that a link can have", o.Layers,
+			weft.MaxVCs)
 	}
 	if w, err = newWires(g); err != nil {
 		return nil, nil, 0, err

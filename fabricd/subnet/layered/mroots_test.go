@@ -11,7 +11,10 @@ import (
 )
 
 // layeredEngines are those whose R differs by layer.
-var layeredEngines = map[string]engine{"d-mroots": layered.DMRoots, "mroots": layered.MRoots, "escape": layered.EscapePaths}
+var layeredEngines = map[string]engine{
+	"d-mroots": layered.DMRoots, "mroots": layered.MRoots,
+	"escape": layered.EscapePaths,
+}
 
 func TestRootsAndEscapesDeliverAndCannotDeadlockOnGraphsOfAllShapes(t *testing.T) {
 	t.Parallel()
@@ -47,7 +50,8 @@ func TestRootsAreFarApart(t *testing.T) {
 		chain = append(chain, [2]int{s, s + 1})
 	}
 	g := wired(t, "chain", 9, chain, one)
-	require.Equal(t, []int32{0, 8, 4, 2, 6, 1, 3, 5, 7, 0, 8}, layered.Roots(t, g, "", 11), "and around again when there are no more")
+	require.Equal(t, []int32{0, 8, 4, 2, 6, 1, 3, 5, 7, 0, 8}, layered.Roots(t, g, "", 11),
+		"and around again when there are no more")
 	require.Equal(t, []int32{4, 0, 8}, layered.Roots(t, g, "centre", 3))
 	require.Equal(t, []int32{7, 0, 3}, layered.Roots(t, g, "s7", 3))
 }
@@ -92,7 +96,8 @@ func TestEscapeTakesAnyShortestPathAndUpDownInItsLayer(t *testing.T) {
 	for s := range g.Switches {
 		for d := range g.NICs {
 			for in := range weft.PortID(g.Switches[s].Ports) {
-				require.Equal(t, upDown.Tables.Choices(weft.SwitchID(s), weft.NICID(d), 0, in, 0), r.Tables.Choices(weft.SwitchID(s), weft.NICID(d), 0, in, 0))
+				require.Equal(t, upDown.Tables.Choices(weft.SwitchID(s), weft.NICID(d), 0, in, 0),
+					r.Tables.Choices(weft.SwitchID(s), weft.NICID(d), 0, in, 0))
 			}
 			if s == d {
 				continue
@@ -100,7 +105,9 @@ func TestEscapeTakesAnyShortestPathAndUpDownInItsLayer(t *testing.T) {
 			var want []weft.PortID
 			for p, role := range g.Place(weft.SwitchID(s)).Roles {
 				peer, _, _ := g.Peer(weft.End{Node: weft.SwitchID(s).Node(), Port: weft.PortID(p)})
-				if role == weft.RolePeer && g.SwitchDistance(weft.SwitchID(peer.Node.Index), weft.SwitchID(d)) < g.SwitchDistance(weft.SwitchID(s), weft.SwitchID(d)) {
+				if role == weft.RolePeer &&
+					g.SwitchDistance(weft.SwitchID(peer.Node.Index), weft.SwitchID(d)) < g.SwitchDistance(weft.SwitchID(s),
+						weft.SwitchID(d)) {
 					want = append(want, weft.PortID(p))
 				}
 			}
@@ -140,7 +147,10 @@ func TestMinimalHopIsShortestAndMayDeadlock(t *testing.T) {
 func TestTheSameSeedGivesTheSameRouting(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "irregular:16,32,4")
-	for _, e := range []engine{layered.UpDown, layered.UpDownAdaptive, layered.UpDownByDestination, layered.DMRoots, layered.MRoots, layered.EscapePaths, layered.MinimalHop} {
+	for _, e := range []engine{
+		layered.UpDown, layered.UpDownAdaptive, layered.UpDownByDestination, layered.DMRoots,
+		layered.MRoots, layered.EscapePaths, layered.MinimalHop,
+	} {
 		o := layered.Options{Seed: 3, Layers: 3}
 		a, err := e(t.Context(), g, o)
 		require.NoError(t, err)
@@ -161,7 +171,11 @@ func TestWhatCannotBeHadIsRefused(t *testing.T) {
 	}{
 		{layered.UpDown, layered.Options{Layers: 17}, "layers=17: expected 1 to 16"},
 		{layered.DMRoots, layered.Options{Layers: -1}, "layers=-1: expected 1 to 16"},
-		{layered.EscapePaths, layered.Options{Layers: 1}, "layers=1: escape needs a layer to escape to and at least one beside it: give 2 to 16"},
+		{
+			layered.EscapePaths,
+			layered.Options{Layers: 1},
+			"layers=1: escape needs a layer to escape to and at least one beside it: give 2 to 16",
+		},
 		{layered.UpDownAdaptive, layered.Options{Root: "s9"}, "root=s9: give low, centre or the name of a switch: "},
 		{layered.MRoots, layered.Options{Root: "center"}, "root=center: "},
 	} {

@@ -31,7 +31,8 @@ func (p *packed) add(d int32, way []int32) (uint16, error) {
 		}
 	}
 	if len(p.next[d]) == math.MaxUint16 {
-		return 0, fmt.Errorf("paths to switch %s need more than %d addresses a NIC: allow fewer paths of a pair", p.w.g.Switches[d].Name, math.MaxUint16)
+		return 0, fmt.Errorf("paths to switch %s need more than %d addresses a NIC: allow fewer paths of a pair",
+			p.w.g.Switches[d].Name, math.MaxUint16)
 	}
 	next := slices.Repeat([]int32{-1}, p.w.n)
 	p.put(next, way)

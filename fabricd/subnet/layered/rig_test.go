@@ -47,14 +47,18 @@ func (h byHand) make(t testing.TB) *layered.Routing {
 			}
 		}
 	}
-	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), h.layers, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
-		if h.addresses == nil {
-			return []weft.Address{{}}
-		}
-		return h.addresses(int(s), int(d))
-	})
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), h.layers, 1,
+		func(s weft.SwitchID, d weft.NICID) []weft.Address {
+			if h.addresses == nil {
+				return []weft.Address{{}}
+			}
+			return h.addresses(int(s), int(d))
+		})
 	require.NoError(t, err)
-	return &layered.Routing{Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: lft, Assignment: assignment}
+	return &layered.Routing{
+		Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: lft,
+		Assignment: assignment,
+	}
 }
 
 func (h byHand) hops(g *topology.Graph, at, dst int, layer weft.VC) (hops []tables.Hop) {

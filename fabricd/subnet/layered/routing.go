@@ -13,7 +13,9 @@ type Kind uint8
 const (
 	Deterministic Kind = iota // one way for each in port, layer and address
 	Adaptive                  // any of the ways in any of a packet's layers
-	Escape                    // any way in the adaptive layers, and when none has room, the escape layer, which is not left again
+	// any way in the adaptive layers, and when none has room, the escape layer, which is not left
+	// again
+	Escape
 )
 
 // Routing is what an engine computes. Layer i is virtual channel i of every link.

@@ -22,7 +22,9 @@ func newRows(w *wires, layers, paths int) (*rows, error) {
 	for i, s := range w.g.Switches {
 		ports[i] = s.Ports
 	}
-	tables, err := tables.NewTablesOf(tables.TablesShape{VCs: layers, NICs: len(w.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
+	tables,
+		err := tables.NewTablesOf(
+		tables.TablesShape{VCs: layers, NICs: len(w.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
 	if err != nil {
 		return nil, err
 	}

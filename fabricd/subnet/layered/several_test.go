@@ -18,7 +18,8 @@ func countPaths(g *topology.Graph, s, d weft.SwitchID) (n int) {
 	}
 	for p := range weft.PortID(g.Switches[s].Ports) {
 		peer, _, ok := g.Peer(weft.End{Node: s.Node(), Port: p})
-		if next := weft.SwitchID(peer.Node.Index); ok && peer.Node.IsSwitch() && g.SwitchDistance(next, d) < g.SwitchDistance(s, d) {
+		if next := weft.SwitchID(peer.Node.Index); ok && peer.Node.IsSwitch() &&
+			g.SwitchDistance(next, d) < g.SwitchDistance(s, d) {
 			n += countPaths(g, next, d)
 		}
 	}
@@ -122,7 +123,8 @@ func TestALASHHasAnAddressForEachMinimalPortAndAllWaysAfterIt(t *testing.T) {
 			list := r.Assignment.Addresses(weft.SwitchID(s), weft.NICID(d))
 			require.Len(t, list, len(ports))
 			for i, a := range list {
-				require.Equal(t, ports[a.Path], r.Tables.Choices(weft.SwitchID(s), weft.NICID(d), a.Path, injection(g, weft.SwitchID(s)), a.VC)[0].Port)
+				require.Equal(t, ports[a.Path],
+					r.Tables.Choices(weft.SwitchID(s), weft.NICID(d), a.Path, injection(g, weft.SwitchID(s)), a.VC)[0].Port)
 				require.EqualValues(t, i, a.Path)
 				if in != weft.NoPort {
 					require.Len(t, r.Tables.Choices(weft.SwitchID(s), weft.NICID(d), a.Path, in, a.VC), len(ports))

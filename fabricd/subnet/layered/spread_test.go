@@ -34,7 +34,10 @@ func share(r *layered.Routing) []int {
 func TestPairsAreDealtEvenlyToLayers(t *testing.T) {
 	t.Parallel()
 	g := parse(t, "irregular:16,32,1,nics=2")
-	for name, e := range map[string]engine{"updn": layered.UpDown, "d-mroots": layered.DMRoots, "minimal-hop": layered.MinimalHop} {
+	for name, e := range map[string]engine{
+		"updn": layered.UpDown, "d-mroots": layered.DMRoots,
+		"minimal-hop": layered.MinimalHop,
+	} {
 		for layers := 1; layers <= 16; layers++ {
 			r, err := e(t.Context(), g, layered.Options{Layers: layers})
 			require.NoError(t, err)
@@ -43,7 +46,8 @@ func TestPairsAreDealtEvenlyToLayers(t *testing.T) {
 			require.LessOrEqual(t, slices.Max(n)-slices.Min(n), 1, "%s: %v", name, n)
 			for d := range g.NICs {
 				for s := range g.Switches {
-					a, b := r.Assignment.Addresses(weft.SwitchID(s), weft.NICID(d)), r.Assignment.Addresses(weft.SwitchID(s), weft.NICID(d^1))
+					a, b := r.Assignment.Addresses(weft.SwitchID(s), weft.NICID(d)),
+						r.Assignment.Addresses(weft.SwitchID(s), weft.NICID(d^1))
 					require.Equal(t, a, b, "NICs of a switch share the layer")
 					require.Len(t, a, 1, "packets of a pair stay in order")
 				}
@@ -84,7 +88,10 @@ func loads(r *layered.Routing) (most, sum int) {
 func TestEqualWaysShareTheLoad(t *testing.T) {
 	t.Parallel()
 	pair := wired(t, "pair", 2, [][2]int{{0, 1}, {0, 1}, {0, 1}}, func(int) int { return 6 })
-	for name, e := range map[string]engine{"updn": layered.UpDown, "updn by destination": layered.UpDownByDestination, "minimal-hop": layered.MinimalHop} {
+	for name, e := range map[string]engine{
+		"updn": layered.UpDown, "updn by destination": layered.UpDownByDestination,
+		"minimal-hop": layered.MinimalHop,
+	} {
 		r, err := e(t.Context(), pair, layered.Options{})
 		require.NoError(t, err)
 		most, sum := loads(r)

@@ -208,5 +208,8 @@ func (e *engine) routing(kind Kind, t *tables.Assignment, err error) (*Routing, 
 	if err != nil {
 		return nil, err
 	}
-	return &Routing{Engine: e.o.named(e.name), Graph: e.w.g, Kind: kind, Layers: int(e.layers), Tables: e.tables, Assignment: t}, nil
+	return &Routing{
+		Engine: e.o.named(e.name), Graph: e.w.g, Kind: kind, Layers: int(e.layers), Tables: e.tables,
+		Assignment: t,
+	}, nil
 }

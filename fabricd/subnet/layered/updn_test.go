@@ -32,7 +32,8 @@ var upDowns = map[string]engine{
 //	|  ‖ /|
 //	5--4--6
 func small(t testing.TB) *topology.Graph {
-	return wired(t, "small", 7, [][2]int{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 5}, {2, 4}, {2, 4}, {3, 4}, {3, 6}, {4, 5}, {4, 6}}, one)
+	return wired(t, "small", 7,
+		[][2]int{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 5}, {2, 4}, {2, 4}, {3, 4}, {3, 6}, {4, 5}, {4, 6}}, one)
 }
 
 // route is the way of one pair, as the numbers of the switches, by the first port of each entry.
@@ -62,7 +63,19 @@ func TestUpDownTakesTheShortestLegalWaysOfASmallGraph(t *testing.T) {
 	t.Parallel()
 	r := sound(t, layered.UpDown, small(t), layered.Options{})
 	for _, want := range [][]int{
-		{5, 4, 3}, {3, 4, 5}, {5, 4, 6}, {1, 2, 4}, {6, 4, 5}, {3, 0, 2}, {2, 0, 3}, {5, 1, 0}, {1, 0, 3}, {4, 6}, {6, 4, 2}, {2, 4, 6}, {0, 1, 5},
+		{5, 4, 3},
+		{3, 4, 5},
+		{5, 4, 6},
+		{1, 2, 4},
+		{6, 4, 5},
+		{3, 0, 2},
+		{2, 0, 3},
+		{5, 1, 0},
+		{1, 0, 3},
+		{4, 6},
+		{6, 4, 2},
+		{2, 4, 6},
+		{0, 1, 5},
 	} {
 		require.Equal(t, want, route(t, r, want[0], want[len(want)-1]))
 	}
@@ -73,7 +86,8 @@ func TestUpDownTakesTheShortestLegalWaysOfASmallGraph(t *testing.T) {
 	require.Equal(t, []int{3, 4, 2}, route(t, r, 3, 2))
 	require.Equal(t, "updn:root=s4", r.Engine)
 	// The centre: 0, 2, 3 and 4 reach all in two hops, 4 in the least sum.
-	require.Equal(t, route(t, r, 1, 3), route(t, sound(t, layered.UpDown, small(t), layered.Options{Root: "centre"}), 1, 3))
+	require.Equal(t, route(t, r, 1, 3),
+		route(t, sound(t, layered.UpDown, small(t), layered.Options{Root: "centre"}), 1, 3))
 }
 
 // The search enters 0, then 1 (of 1, 2, 3 with one link each the lowest), 2 (two links to 0 and 1;
@@ -101,7 +115,8 @@ func TestDepthFirstOrderGoesOnWhereMostLinksLeadBack(t *testing.T) {
 	// From 3 to 2 two ways are legal: up to 0 and down, and up to 4, which was entered before 3,
 	// and up again.
 	free := sound(t, layered.UpDownAdaptive, small(t), layered.Options{Tree: layered.DepthFirst})
-	require.Equal(t, []tables.Hop{{Port: 0, VC: tables.SameVC}, {Port: 1, VC: tables.SameVC}}, free.Tables.Choices(3, 2, 0, 3, 0))
+	require.Equal(t, []tables.Hop{{Port: 0, VC: tables.SameVC}, {Port: 1, VC: tables.SameVC}},
+		free.Tables.Choices(3, 2, 0, 3, 0))
 	free = sound(t, layered.UpDownAdaptive, small(t), layered.Options{})
 	require.Len(t, free.Tables.Choices(3, 2, 0, 3, 0), 1, "breadth-first 4 is below both")
 }
@@ -110,7 +125,8 @@ func TestDepthFirstOrderGoesOnWhereMostLinksLeadBack(t *testing.T) {
 // several NICs on a switch and none.
 func shapes(t testing.TB) (list []*topology.Graph) {
 	for _, spec := range []string{
-		"kary-ntree:2,3", "kary-ntree:4,2", "mport-tree:4,2", "mesh:4x4", "mesh:3x3x2", "torus:4x4", "torus:5x3", "ring:3", "ring:8", "ring:9",
+		"kary-ntree:2,3", "kary-ntree:4,2", "mport-tree:4,2", "mesh:4x4", "mesh:3x3x2", "torus:4x4", "torus:5x3", "ring:3",
+		"ring:8", "ring:9",
 		"irregular:2,1,1", "irregular:12,11,5", "irregular:9,36,2", "irregular:16,24,3,nics=3",
 	} {
 		list = append(list, parse(t, spec))
@@ -118,14 +134,17 @@ func shapes(t testing.TB) (list []*topology.Graph) {
 	return append(list, small(t),
 		wired(t, "pair of five links", 2, [][2]int{{0, 1}, {0, 1}, {1, 0}, {0, 1}, {0, 1}}, func(int) int { return 3 }),
 		wired(t, "one switch", 1, nil, func(int) int { return 4 }),
-		wired(t, "ring of double links, NICs on every other", 6, [][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 0}, {0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 0}}, func(s int) int { return s % 2 * 2 }),
+		wired(t, "ring of double links, NICs on every other", 6,
+			[][2]int{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 0}, {0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 0}},
+			func(s int) int { return s % 2 * 2 }),
 	)
 }
 
 // variants are the options that change an orientation.
 func variants(g *topology.Graph) (list []layered.Options) {
 	for _, root := range []string{"low", "centre", g.Switches[len(g.Switches)-1].Name} {
-		list = append(list, layered.Options{Root: root}, layered.Options{Root: root, Tree: layered.DepthFirst, Layers: 3, Seed: 7})
+		list = append(list, layered.Options{Root: root},
+			layered.Options{Root: root, Tree: layered.DepthFirst, Layers: 3, Seed: 7})
 	}
 	return list
 }
@@ -177,7 +196,10 @@ func TestNoUpDownTableOfAThousandRandomGraphsHasACycle(t *testing.T) {
 			t.Parallel()
 			for seed := 1 + part; seed <= graphs; seed += parts {
 				g := randomGraph(t, seed)
-				o := layered.Options{Seed: seed, Tree: layered.Tree(seed / 2 % 2), Root: []string{"low", "centre", g.Switches[seed%8].Name}[seed%3]}
+				o := layered.Options{
+					Seed: seed, Tree: layered.Tree(seed / 2 % 2),
+					Root: []string{"low", "centre", g.Switches[seed%8].Name}[seed%3],
+				}
 				for name, e := range upDowns {
 					r, err := e(t.Context(), g, o)
 					require.NoError(t, err)

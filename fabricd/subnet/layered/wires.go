@@ -19,7 +19,10 @@ type wires struct {
 
 // newWires refuses graphs in which no links lead from some switch with NICs to another.
 func newWires(g *topology.Graph) (*wires, error) {
-	w := &wires{Adjacency: g.Adjacency(nil), g: g, n: len(g.Switches), ends: make([]bool, len(g.Switches)), nics: make([][]weft.NICID, len(g.Switches))}
+	w := &wires{
+		Adjacency: g.Adjacency(nil), g: g, n: len(g.Switches), ends: make([]bool, len(g.Switches)),
+		nics: make([][]weft.NICID, len(g.Switches)),
+	}
 	for d := range g.NICs {
 		s, _ := g.SwitchOf(weft.NICID(d))
 		w.ends[s], w.nics[s] = true, append(w.nics[s], weft.NICID(d))
@@ -38,7 +41,8 @@ func (w *wires) connected() error {
 			root = s
 			w.Distances(dist, nil, int32(s))
 		case dist[s] < 0:
-			return fmt.Errorf("no links lead from switch %s to switch %s: join the parts of the topology, or route each by itself",
+			return fmt.Errorf("no links lead from switch %s to switch %s: join the parts of the topology, or route each by "+
+				"itself",
 				w.g.Switches[root].Name, w.g.Switches[s].Name)
 		}
 	}

@@ -38,9 +38,11 @@ func newWays(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method, v
 	mechanisms := e.Mechanisms
 	switch {
 	case fw.Program == nil || fw.Program.Ways == nil:
-		return nil, nil, fmt.Errorf("the switches of %s look at nothing that NICs could write: choose a routing with mechanisms, as duato:mechanisms=I+D", e.Name)
+		return nil, nil, fmt.Errorf("the switches of %s look at nothing that NICs could write: choose a routing with "+
+			"mechanisms, as duato:mechanisms=I+D", e.Name)
 	case mechanisms == nil || *mechanisms == direct.Mechanisms{}:
-		return nil, nil, fmt.Errorf("%s knows no way around what is dead: choose one with mechanisms, as duato:mechanisms=I+D", e.Name)
+		return nil, nil,
+			fmt.Errorf("%s knows no way around what is dead: choose one with mechanisms, as duato:mechanisms=I+D", e.Name)
 	case need > vcs:
 		return nil, nil, fmt.Errorf("%s needs %d virtual channels, there are %d: raise the number", e.Name, need, vcs)
 	}

@@ -106,7 +106,8 @@ func TestWhatNICsWriteIsReplacedInAnEmptyFabricUnlessTheMethodIsDynamic(t *testi
 		{"duato:mechanisms=I+D", "direct:mode=static", true, true},
 		{"duato:mechanisms=I+D", "direct:mode=dynamic", false, true},
 		{"duato:mechanisms=I+D,ring=dateline", "direct:mode=dynamic", false, true},
-		{"duato:mechanisms=I+D,ring=free", "direct:mode=dynamic", false, false}, // its rings may fill up, with any ways or none
+		// its rings may fill up, with any ways or none
+		{"duato:mechanisms=I+D,ring=free", "direct:mode=dynamic", false, false},
 		{"duato:mechanisms=I+D,ring=free", "direct", true, false},
 		{"duato:mechanisms=I,adaptive=false,order=direction", "direct", true, true},
 		{"duato:mechanisms=I,adaptive=false", "direct", true, true},

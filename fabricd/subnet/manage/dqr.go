@@ -97,9 +97,10 @@ func (c *quick) result(ctx context.Context, a attempt) (*result, error) {
 	out.aside = func() (*result, error) {
 		aside := attempt{state: c.now.Clone(), dead: a.dead, away: a.away}
 		var err error
-		aside.change, err = aside.state.MoveAside(ctx, a.dead.Cuts, a.away, c.layers, func(dead func(*topology.Link) bool) (*layered.Routing, error) {
-			return Around(ctx, c.g, dead)
-		})
+		aside.change, err = aside.state.MoveAside(ctx, a.dead.Cuts, a.away, c.layers,
+			func(dead func(*topology.Link) bool) (*layered.Routing, error) {
+				return Around(ctx, c.g, dead)
+			})
 		if err != nil {
 			return nil, err
 		}

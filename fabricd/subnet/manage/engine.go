@@ -88,7 +88,8 @@ func (c *engine) compute(ctx context.Context, dead *subnet.Dead) (*result, error
 
 func (c *engine) result(r *layered.Routing, unroutable int) (*result, error) {
 	if r.Layers > c.vcs {
-		return nil, fmt.Errorf("%s needs %d layers on what is left, there are %d virtual channels: start with --vcs %d", c.name, r.Layers, c.vcs, r.Layers)
+		return nil, fmt.Errorf("%s needs %d layers on what is left, there are %d virtual channels: start with --vcs %d",
+			c.name, r.Layers, c.vcs, r.Layers)
 	}
 	return &result{routing: r, unroutable: max(unroutable, r.Unroutable), rerouted: -1}, nil
 }
@@ -132,7 +133,9 @@ func (c *engine) apart(ctx context.Context, parts [][]weft.SwitchID, cut func(*t
 		ports[i] = s.Ports
 	}
 	var err error
-	whole.Tables, err = tables.NewTablesOf(tables.TablesShape{VCs: whole.Layers, NICs: len(c.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
+	whole.Tables,
+		err = tables.NewTablesOf(
+		tables.TablesShape{VCs: whole.Layers, NICs: len(c.g.NICs), Paths: paths, PerLayer: true, Ports: ports})
 	if err != nil {
 		return nil, err
 	}
@@ -148,12 +151,13 @@ func (c *engine) apart(ctx context.Context, parts [][]weft.SwitchID, cut func(*t
 			at[s] = &all[i]
 		}
 	}
-	whole.Assignment, err = tables.NewAssignment(len(c.g.Switches), len(c.g.NICs), whole.Layers, paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
-		if at[s] == nil || at[s].nic[d] < 0 {
-			return nil
-		}
-		return at[s].routing.Assignment.Addresses(at[s].number[s], weft.NICID(at[s].nic[d]))
-	})
+	whole.Assignment, err = tables.NewAssignment(len(c.g.Switches), len(c.g.NICs), whole.Layers, paths,
+		func(s weft.SwitchID, d weft.NICID) []weft.Address {
+			if at[s] == nil || at[s].nic[d] < 0 {
+				return nil
+			}
+			return at[s].routing.Assignment.Addresses(at[s].number[s], weft.NICID(at[s].nic[d]))
+		})
 	return whole, err
 }
 

@@ -35,7 +35,8 @@ func forLASH(t *testing.T, g *topology.Graph, method string) *manage.Planner {
 func TestNoCutOfOneLinkStopsTheTrafficUnderLASH(t *testing.T) {
 	t.Parallel()
 	topologies := []string{
-		"irregular:20,40,1", "irregular:32,64,2", "irregular:32,64,1", "irregular:32,64,3", "irregular:64,128,3", "irregular:128,256,3",
+		"irregular:20,40,1", "irregular:32,64,2", "irregular:32,64,1", "irregular:32,64,3", "irregular:64,128,3",
+		"irregular:128,256,3",
 	}
 	for _, topology := range topologies[:testenv.Levels(6, 2, 1)] {
 		for _, method := range methods {
@@ -80,7 +81,8 @@ func cutEach(t *testing.T, p *manage.Planner) {
 		}
 		require.False(t, inLayers(p.Now(), layers), "%s is back: all flows are home", l.Name)
 	}
-	t.Logf("%d layers, at most %d; %d cuts, for %d of them a spare layer, %d plans of two rounds", layers, p.Now().Routing.Layers, cuts, spare, twice)
+	t.Logf("%d layers, at most %d; %d cuts, for %d of them a spare layer, %d plans of two rounds", layers,
+		p.Now().Routing.Layers, cuts, spare, twice)
 }
 
 // requireRunning fails for a plan that stops the traffic, or leaves pairs without a path that live
@@ -186,7 +188,8 @@ func TestAPlanSaysThatNoVirtualChannelIsFree(t *testing.T) {
 		require.Empty(t, b.NoSpare)
 		if a.Static {
 			emptied++
-			require.Equal(t, "no virtual channel is free: lash uses 2 of 2, flows that have moved or are on their way the others: 4 are enough when these have arrived", a.NoSpare)
+			require.Equal(t, "no virtual channel is free: lash uses 2 of 2, flows that have moved or are on their way the "+
+				"others: 4 are enough when these have arrived", a.NoSpare)
 		}
 	}
 	require.Equal(t, 62, emptied, "of 64")

@@ -33,7 +33,8 @@ func (p *planner) keeps(now, plan *Plan, changed []bool) error {
 	if lost == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d pairs that the tables in force carry would be without a path by the new ones, as %s: the tables stay; choose another method, and report this as a fault of the method",
+	return fmt.Errorf("%d pairs that the tables in force carry would be without a path by the new ones, as %s: the "+
+		"tables stay; choose another method, and report this as a fault of the method",
 		lost, strings.Join(names, ", "))
 }
 

@@ -38,12 +38,13 @@ func (c worse) compute(_ context.Context, dead *subnet.Dead) (*result, error) {
 		return nil, err
 	}
 	if c.s == c.from {
-		out.Assignment, err = out.Assignment.Edited([]weft.SwitchID{c.from}, 1, 1, func(s weft.SwitchID, d weft.NICID) []weft.Address {
-			if d == c.dst {
-				return nil
-			}
-			return c.r.Assignment.Addresses(s, d)
-		})
+		out.Assignment, err = out.Assignment.Edited([]weft.SwitchID{c.from}, 1, 1,
+			func(s weft.SwitchID, d weft.NICID) []weft.Address {
+				if d == c.dst {
+					return nil
+				}
+				return c.r.Assignment.Addresses(s, d)
+			})
 	}
 	return &result{routing: &out, rerouted: -1}, err
 }
@@ -65,7 +66,10 @@ func TestAPlanThatLosesPairsIsRefused(t *testing.T) {
 	for _, x := range []struct {
 		at   weft.SwitchID
 		want string
-	}{{0, "1 pairs that the tables in force carry would be without a path by the new ones, as s0 to n2:"}, {1, "2 pairs that the tables in force carry would be without a path by the new ones, as s0 to n2, s1 to n2:"}} {
+	}{
+		{0, "1 pairs that the tables in force carry would be without a path by the new ones, as s0 to n2:"},
+		{1, "2 pairs that the tables in force carry would be without a path by the new ones, as s0 to n2, s1 to n2:"},
+	} {
 		p := newPlans(g)
 		p.compute = worse{full, 0, x.at, 2}
 		home, err := p.compute.compute(t.Context(), new(subnet.Dead))

@@ -27,7 +27,8 @@ func planner(t testing.TB, g *topology.Graph, routing, method string, vcs int) *
 func TestMethodsAreReadBackAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"ddrc", "dqr", "dqr:path=end-to-end", "dqr:path=local,turns=all,layers=all,plugin=mesh,entries=destination", "engine", "engine:updn:root=centre", "direct", "direct:mode=dynamic", "none",
+		"ddrc", "dqr", "dqr:path=end-to-end", "dqr:path=local,turns=all,layers=all,plugin=mesh,entries=destination", "engine",
+		"engine:updn:root=centre", "direct", "direct:mode=dynamic", "none",
 	} {
 		m, err := manage.Parse(text)
 		require.NoError(t, err, text)
@@ -35,7 +36,8 @@ func TestMethodsAreReadBackAsTheyAreWritten(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"ddcr": `did you mean "ddrc"`, "dqr:pth=local": `did you mean "path"`, "dqr:path=locl": `did you mean "local"`,
-		"dqr:path=local,path=local": "given twice", "engine:lsh": `did you mean "lash"`, "ddrc:x": "takes no options", "auto": "unknown",
+		"dqr:path=local,path=local": "given twice", "engine:lsh": `did you mean "lash"`, "ddrc:x": "takes no options",
+		"auto": "unknown",
 	} {
 		_, err := manage.Parse(text)
 		require.ErrorContains(t, err, want, text)
@@ -175,7 +177,11 @@ func TestEveryMethodRoutesRoundEachSingleFaultAndComesBack(t *testing.T) {
 
 func TestADeadSwitchTakesItsNICsAndNothingElse(t *testing.T) {
 	t.Parallel()
-	for _, x := range [][3]string{{"kary-ntree:2,3", "ftree", "ddrc"}, {"irregular:10,20,3", "lash", "engine"}, {"mesh:3x3", "xy", "engine:updn"}} {
+	for _, x := range [][3]string{
+		{"kary-ntree:2,3", "ftree", "ddrc"},
+		{"irregular:10,20,3", "lash", "engine"},
+		{"mesh:3x3", "xy", "engine:updn"},
+	} {
 		g := topologytest.Parse(t, x[0])
 		for _, s := range g.Switches {
 			p := planner(t, g, x[1], x[2], 6)

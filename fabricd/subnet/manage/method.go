@@ -43,8 +43,10 @@ type Entry struct {
 func Entries() []Entry {
 	return []Entry{
 		{DDRC, "fat trees: up/down routes without what is dead (DDRC)"},
-		{DQR, "deterministic tables of any topology: new paths for the flows that are disconnected, without a deadlock while old packets travel (DQR)"},
-		{Direct, "meshes and tori: NICs send by intermediate nodes, with adaptive routing off and with misroutes around what is dead; mode=static empties the fabric first, mode=dynamic does not (our extension)"},
+		{DQR, "deterministic tables of any topology: new paths for the flows that are disconnected, without a deadlock " +
+			"while old packets travel (DQR)"},
+		{Direct, "meshes and tori: NICs send by intermediate nodes, with adaptive routing off and with misroutes around " +
+			"what is dead; mode=static empties the fabric first, mode=dynamic does not (our extension)"},
 		{Engine, "what computed the tables computes them again on what is left; engine:NAME is another"},
 		{None, "tables stay as they are"},
 	}
@@ -60,7 +62,8 @@ const mostSpare = 2
 
 // Spare is how many virtual channels beyond those of the routing the method makes use of.
 func (m Method) Spare() int {
-	if m.Kind != DQR || m.Options["entries"] != dqr.EntriesNames[dqr.ByDestination] || m.Options["spare"] == SpareNames[1] {
+	if m.Kind != DQR || m.Options["entries"] != dqr.EntriesNames[dqr.ByDestination] ||
+		m.Options["spare"] == SpareNames[1] {
 		return 0
 	}
 	return mostSpare

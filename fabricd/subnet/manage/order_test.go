@@ -21,7 +21,10 @@ import (
 func TestAnOrderOfEntriesSavesFewCuts(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	topologies := []string{"irregular:32,64,1", "irregular:32,64,2", "irregular:32,64,3", "irregular:64,128,3", "irregular:128,256,3"}
+	topologies := []string{
+		"irregular:32,64,1", "irregular:32,64,2", "irregular:32,64,3", "irregular:64,128,3",
+		"irregular:128,256,3",
+	}
 	for _, spec := range topologies[:testenv.Levels(5, 2, 1)] {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
@@ -45,13 +48,17 @@ func TestAnOrderOfEntriesSavesFewCuts(t *testing.T) {
 					continue
 				}
 				emptied++
-				for count, in := range map[*int]func(*ordering) bool{&bySwitch: (*ordering).bySwitch, &byEntry: (*ordering).byEntry} {
+				for count, in := range map[*int]func(*ordering) bool{
+					&bySwitch: (*ordering).bySwitch,
+					&byEntry:  (*ordering).byEntry,
+				} {
 					if in(newOrdering(t, p, plan)) {
 						*count++
 					}
 				}
 			}
-			t.Logf("%d cuts, %d empty the fabric; an order of switches saves %d, one of entries %d", cuts, emptied, bySwitch, byEntry)
+			t.Logf("%d cuts, %d empty the fabric; an order of switches saves %d, one of entries %d", cuts, emptied, bySwitch,
+				byEntry)
 			assert.Greater(t, emptied, 2*max(bySwitch, byEntry))
 		})
 	}
@@ -78,7 +85,10 @@ type change struct {
 func newOrdering(t *testing.T, p *Planner, plan *Plan) *ordering {
 	first, err := plan.result.first()
 	require.NoError(t, err)
-	o := &ordering{t: t, plan: plan, now: p.now.Routing, transition: p.planning.(*planner).transition, left: changes(first, plan.Routing)}
+	o := &ordering{
+		t: t, plan: plan, now: p.now.Routing, transition: p.planning.(*planner).transition,
+		left: changes(first, plan.Routing),
+	}
 	require.True(t, o.step(changes(o.now, first)))
 	return o
 }
@@ -87,7 +97,8 @@ func changes(old, next *layered.Routing) (list []change) {
 	for s := range weft.SwitchID(len(old.Graph.Switches)) {
 		for l := range weft.VC(next.Layers) {
 			for d := range weft.NICID(len(old.Graph.NICs)) { // alike from every port
-				if a, b := old.Tables.Choices(s, d, 0, 0, l), next.Tables.Choices(s, d, 0, 0, l); len(b) > 0 && (len(a) == 0 || a[0] != b[0]) {
+				if a, b := old.Tables.Choices(s, d, 0, 0, l),
+					next.Tables.Choices(s, d, 0, 0, l); len(b) > 0 && (len(a) == 0 || a[0] != b[0]) {
 					list = append(list, change{s, l, d, b[0]})
 				}
 			}

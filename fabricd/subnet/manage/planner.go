@@ -147,7 +147,8 @@ func programmed(ctx context.Context, e subnet.Entry, g *topology.Graph) error {
 	case fw.Program != nil && fw.Program.Ways != nil:
 		return fmt.Errorf("%s has no tables, only what NICs write into packets: choose method %s", e.Name, Direct)
 	case fw.Programmed == nil:
-		return fmt.Errorf("%s decides by rules and has no tables that could be replaced: choose a routing with tables, as ftree, hybrid, lash or xy", e.Name)
+		return fmt.Errorf("%s decides by rules and has no tables that could be replaced: choose a routing with tables, as "+
+			"ftree, hybrid, lash or xy", e.Name)
 	}
 	return nil
 }

@@ -73,14 +73,18 @@ func newTables(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method,
 		return nil, nil, err
 	}
 	if r.routing.Layers > vcs {
-		return nil, nil, fmt.Errorf("its tables need %d virtual channels, there are %d: raise the number", r.routing.Layers, vcs)
+		return nil, nil, fmt.Errorf("its tables need %d virtual channels, there are %d: raise the number", r.routing.Layers,
+			vcs)
 	}
 	p.compute.adopt(r)
 	if p.home, err = p.began(ctx, e, r); err != nil {
 		return nil, nil, err
 	}
 	n := len(g.NICs)
-	now := &Plan{Graph: g, Routing: p.home.routing, Program: p.home.forwards(), FlowsTotal: n * (n - 1), Unroutable: p.home.unroutable}
+	now := &Plan{
+		Graph: g, Routing: p.home.routing, Program: p.home.forwards(), FlowsTotal: n * (n - 1),
+		Unroutable: p.home.unroutable,
+	}
 	now.Rounds = []Round{{now.Routing, now.Program, nil}}
 	p.inForce, p.transition = []*layered.Routing{now.Routing}, layered.NewTransition(now.Routing)
 	now.transition = p.transition
@@ -90,17 +94,23 @@ func newTables(ctx context.Context, g *topology.Graph, e subnet.Entry, m Method,
 
 // places are those that patches change, by which a result differs from an older routing; and the
 // destinations for which it does.
-func (p *planner) places(patches []*tables.Patch, old *layered.Routing, r *result) (list []layered.Place, changed []bool) {
+func (p *planner) places(patches []*tables.Patch, old *layered.Routing, r *result) (list []layered.Place,
+	changed []bool,
+) {
 	changed = make([]bool, len(p.g.NICs))
 	if r.program != nil { // packets are followed by the routing, and the patches are those of something else
-		patches = differences(p.g, tables.Program{Tables: old.Tables, Assignment: old.Assignment}, tables.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment})
+		patches = differences(p.g, tables.Program{Tables: old.Tables, Assignment: old.Assignment},
+			tables.Program{Tables: r.routing.Tables, Assignment: r.routing.Assignment})
 	}
 	tables, nics := r.routing.Tables, len(p.g.NICs)
 	paths := tables.Paths()
 	for _, d := range patches {
 		for _, set := range d.Set {
 			for i := set.At; i < set.At+set.N; i++ {
-				x := layered.Place{At: d.Switch, Layer: weft.VC(i / (nics * paths)), Path: uint16(i % paths), Dst: weft.NICID(i / paths % nics)}
+				x := layered.Place{
+					At: d.Switch, Layer: weft.VC(i / (nics * paths)), Path: uint16(i % paths),
+					Dst: weft.NICID(i / paths % nics),
+				}
 				list, changed[x.Dst] = append(list, x), true
 				for x.Layer++; !tables.PerLayer() && int(x.Layer) < tables.VCs(); x.Layer++ {
 					list = append(list, x)
@@ -193,8 +203,9 @@ func (p *planner) upload(now *Plan, dead *subnet.Dead, r *result) (*Plan, error)
 func (p *planner) rounds(now *Plan, dead *subnet.Dead, r *result) (*Plan, error) {
 	n := len(p.g.NICs)
 	plan := &Plan{
-		Dead: dead.Clone(), Graph: p.g, Routing: r.routing, Program: r.forwards(), FlowsTotal: n * (n - 1), FlowsRerouted: r.rerouted,
-		Unroutable: r.unroutable, Unconnected: subnet.Connected(p.g, dead), result: r,
+		Dead: dead.Clone(), Graph: p.g, Routing: r.routing, Program: r.forwards(), FlowsTotal: n * (n - 1),
+		FlowsRerouted: r.rerouted,
+		Unroutable:    r.unroutable, Unconnected: subnet.Connected(p.g, dead), result: r,
 	}
 	plan.patches = differences(p.g, now.Program, plan.Program)
 	plan.Rounds = []Round{{plan.Routing, plan.Program, plan.patches}}

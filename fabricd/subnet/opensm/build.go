@@ -67,15 +67,16 @@ func (b *builder) routing(ctx context.Context) (*layered.Routing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.file, err)
 	}
-	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), b.layers, b.paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
-		var list []weft.Address
-		for path := range b.paths {
-			for layers := b.enter[b.index(pair{s, d, path})]; layers != 0; layers &= layers - 1 {
-				list = append(list, weft.Address{Path: uint16(path), VC: weft.VC(bits.TrailingZeros16(layers))})
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), b.layers, b.paths,
+		func(s weft.SwitchID, d weft.NICID) []weft.Address {
+			var list []weft.Address
+			for path := range b.paths {
+				for layers := b.enter[b.index(pair{s, d, path})]; layers != 0; layers &= layers - 1 {
+					list = append(list, weft.Address{Path: uint16(path), VC: weft.VC(bits.TrailingZeros16(layers))})
+				}
 			}
-		}
-		return list
-	})
+			return list
+		})
 	if err == nil {
 		assignment, err = assignment.WithOwn(b.ownAddresses())
 	}
@@ -218,8 +219,10 @@ func (b *builder) assign(x pair, arrives bool) (bool, error) {
 		}
 		vl, ok := b.vl.lane(src.Node(), 0, 0, sl)
 		if !ok {
-			return false, fmt.Errorf("%s: NIC %s has no virtual lane for service level %d, in which it sends to %s: give the tables of this fabric",
-				b.levels(), b.graph.Name(src.Node()), sl, b.graph.Name(x.to.Node()))
+			return false,
+				fmt.Errorf("%s: NIC %s has no virtual lane for service level %d, in which it sends to %s: give the tables of "+
+					"this fabric",
+					b.levels(), b.graph.Name(src.Node()), sl, b.graph.Name(x.to.Node()))
 		}
 		layers |= 1 << vl
 		b.own[nicPair{src, x.to, x.path}] = vl
@@ -256,12 +259,14 @@ func (b *builder) follow(x pair, in weft.PortID, layer, sl uint8) error {
 		port, _ := b.out(x)
 		vl, ok := b.vl.lane(x.from.Node(), int(in)+1, int(port)+1, sl)
 		if !ok {
-			return fmt.Errorf("%s: switch %s has no virtual lane from port %d to %d for service level %d, in which packets to %s come: give the tables of this fabric",
+			return fmt.Errorf("%s: switch %s has no virtual lane from port %d to %d for service level %d, in which packets to "+
+				"%s come: give the tables of this fabric",
 				b.vlFile, g.Switches[x.from].Name, in+1, port+1, sl, g.Name(x.to.Node()))
 		}
 		e := entry{x, in, layer}
 		if old, known := b.hops[e]; known && old != vl {
-			return fmt.Errorf("%s: switch %s sends packets to %s that come by port %d in virtual lane %d on in lanes %d and %d, by their service level: Weft's tables do not look at it",
+			return fmt.Errorf("%s: switch %s sends packets to %s that come by port %d in virtual lane %d on in lanes %d and "+
+				"%d, by their service level: Weft's tables do not look at it",
 				b.vlFile, g.Switches[x.from].Name, g.Name(x.to.Node()), in+1, layer, old, vl)
 		}
 		b.hops[e] = vl

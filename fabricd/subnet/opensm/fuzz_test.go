@@ -14,7 +14,8 @@ import (
 // Any bytes give a routing whose every way ends, or is known to go round, or an error.
 func FuzzLoad(f *testing.F) {
 	g := topologytest.Parse(f, "testdata/tiny.net")
-	f.Add([]byte(read(f, "opensm-lfts.dump")), []byte(read(f, "opensm-sl2vl.dump")), []byte(read(f, "path-sl.txt")), []byte(read(f, "guid2lid")))
+	f.Add([]byte(read(f, "opensm-lfts.dump")), []byte(read(f, "opensm-sl2vl.dump")), []byte(read(f, "path-sl.txt")),
+		[]byte(read(f, "guid2lid")))
 	f.Add([]byte(read(f, "dump_lfts.txt")), []byte{}, []byte("1 6 3\n"), []byte{})
 	f.Fuzz(func(t *testing.T, lft, sl2vl, pathSL, guid2lid []byte) {
 		files := opensm.Files{LFT: opensm.File{Name: "lft", Reader: bytes.NewReader(lft)}}

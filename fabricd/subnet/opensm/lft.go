@@ -48,7 +48,8 @@ func readLFT(n nodes, lids *LIDs, f File) (*forwarding, error) {
 		return nil, err
 	}
 	if r.uncounted > 0 && r.ended > 0 {
-		return nil, document.LineError(r.name, r.uncounted, "", errors.New("this table ends without counting its LIDs, as others do: lines are missing"))
+		return nil, document.LineError(r.name, r.uncounted, "",
+			errors.New("this table ends without counting its LIDs, as others do: lines are missing"))
 	}
 	if r.open && r.ended > 0 {
 		return nil, r.fail("the file ends within the table of switch %s: it is cut short", n.graph.Switches[r.at].Name)
@@ -89,7 +90,8 @@ func (r *lftReader) line() error {
 	case strings.HasPrefix(r.text, "0x"):
 		return r.entry()
 	default:
-		return r.fail("found %q, expected %s, or the beginning of a table as Unicast lids [0-8] of switch Lid 2 guid 0x...", nearest.Clip(r.text), inform)
+		return r.fail("found %q, expected %s, or the beginning of a table as Unicast lids [0-8] of switch Lid 2 guid 0x...",
+			nearest.Clip(r.text), inform)
 	}
 	return nil
 }
@@ -107,7 +109,8 @@ func (r *lftReader) begin() error {
 	_, top, _ := strings.Cut(bounds, "-")
 	last, okLast := number(top, topology.MaxLID)
 	if !ok || !okBounds || !okLast {
-		return r.fail("found %q, expected the beginning of a table as Unicast lids [0-8] of switch Lid 2 guid 0x...", nearest.Clip(r.text))
+		return r.fail("found %q, expected the beginning of a table as Unicast lids [0-8] of switch Lid 2 guid 0x...",
+			nearest.Clip(r.text))
 	}
 	n, ok := r.to.byGUID[id]
 	if !ok || !n.IsSwitch() {
@@ -135,7 +138,8 @@ func (r *lftReader) begin() error {
 func (r *lftReader) says(lid int, n weft.Node) error {
 	old, ok := r.to.said[lid]
 	if ok && old.node != n {
-		return r.fail("LID 0x%04x is that of %s, and by line %d that of %s", lid, r.to.graph.Name(n), old.line, r.to.graph.Name(old.node))
+		return r.fail("LID 0x%04x is that of %s, and by line %d that of %s", lid, r.to.graph.Name(n), old.line,
+			r.to.graph.Name(old.node))
 	}
 	if !ok {
 		r.to.said[lid] = at{n, r.n}
@@ -153,9 +157,11 @@ func (r *lftReader) end() error {
 	case !r.open || !ok:
 		return r.fail("found %q, expected it at the end of a table", nearest.Clip(r.text))
 	case valid && count != r.entries:
-		return r.fail("%d LIDs of switch %s are counted, and %d are there: lines are missing", count, r.to.graph.Switches[r.at].Name, r.entries)
+		return r.fail("%d LIDs of switch %s are counted, and %d are there: lines are missing", count,
+			r.to.graph.Switches[r.at].Name, r.entries)
 	case !valid && count != last:
-		return r.fail("the table of switch %s ends at LID %d, and at its beginning it is %d", r.to.graph.Switches[r.at].Name, count, last)
+		return r.fail("the table of switch %s ends at LID %d, and at its beginning it is %d", r.to.graph.Switches[r.at].Name,
+			count, last)
 	}
 	r.open = false
 	r.ended++
@@ -231,7 +237,8 @@ func (r *lftReader) leads(lid, port int) error {
 	}
 	peer, _, ok := g.Peer(weft.End{Node: r.at.Node(), Port: weft.PortID(port - 1)})
 	if ok && !peer.Node.IsSwitch() && peer.Node != n {
-		return r.fail("port %d of switch %s leads to %s, and LID 0x%04x is that of %s", port, g.Switches[r.at].Name, g.Name(peer.Node), lid, g.Name(n))
+		return r.fail("port %d of switch %s leads to %s, and LID 0x%04x is that of %s", port, g.Switches[r.at].Name,
+			g.Name(peer.Node), lid, g.Name(n))
 	}
 	return nil
 }
@@ -261,7 +268,8 @@ func (f *forwarding) addresses(file string) (*LIDs, error) {
 		case s.count == 0:
 			return nil
 		case s.count > 1<<topology.MaxLMC:
-			return fmt.Errorf("%s: %s has LIDs from 0x%04x to 0x%04x, expected at most %d in a row", file, f.graph.Name(n), s.first, s.first+s.count-1, 1<<topology.MaxLMC)
+			return fmt.Errorf("%s: %s has LIDs from 0x%04x to 0x%04x, expected at most %d in a row", file, f.graph.Name(n),
+				s.first, s.first+s.count-1, 1<<topology.MaxLMC)
 		}
 		if err := l.set(n, s.first, s.first+s.count-1); err != nil {
 			return fmt.Errorf("%s: %w", file, err)

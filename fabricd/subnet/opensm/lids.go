@@ -45,7 +45,8 @@ func NewLIDs(g *topology.Graph, of func(n weft.Node) (first, count int)) (*LIDs,
 // set gives a node its LIDs, from first to last.
 func (l *LIDs) set(n weft.Node, first, last int) error {
 	if first < 1 || last < first || last > topology.MaxLID {
-		return fmt.Errorf("LIDs %#04x to %#04x for %s, expected some of 0x0001 to %#04x", first, last, l.graph.Name(n), topology.MaxLID)
+		return fmt.Errorf("LIDs %#04x to %#04x for %s, expected some of 0x0001 to %#04x", first, last, l.graph.Name(n),
+			topology.MaxLID)
 	}
 	if old := l.of[n]; old.count > 0 && old != (span{first, last - first + 1}) {
 		return fmt.Errorf("%s has LID %#04x already", l.graph.Name(n), old.first)
@@ -154,13 +155,15 @@ func ReadGUID2LID(g *topology.Graph, f File) (*LIDs, error) {
 		}
 		words := strings.Fields(in.text)
 		if len(words) != 3 {
-			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002", nearest.Clip(in.text))
+			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002",
+				nearest.Clip(in.text))
 		}
 		port, ok := guid(words[0])
 		first, okFirst := number(words[1], topology.MaxLID)
 		last, okLast := number(words[2], topology.MaxLID)
 		if !ok || !okFirst || !okLast {
-			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002", nearest.Clip(in.text))
+			return nil, in.fail("found %q, expected a GUID and its first and last LID, as 0x0000000000200000 0x0002 0x0002",
+				nearest.Clip(in.text))
 		}
 		n, ok := known.byGUID[port]
 		if !ok {

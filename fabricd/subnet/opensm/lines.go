@@ -77,7 +77,9 @@ func nodesOf(g *topology.Graph) nodes {
 
 // unknown says that a GUID is nobody's.
 func (n nodes) unknown(what string, g topology.GUID) error {
-	return fmt.Errorf("%s GUID %v is not in topology %s: give the topology that the file is of, as ibnetdiscover prints it", what, g, n.graph.Spec)
+	return fmt.Errorf(
+		"%s GUID %v is not in topology %s: give the topology that the file is of, as ibnetdiscover prints it", what, g,
+		n.graph.Spec)
 }
 
 // guidAfter reads the GUID that follows a word in a line; false when there is none.

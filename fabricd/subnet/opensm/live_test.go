@@ -97,7 +97,10 @@ func TestFabricsUnderLoadForwardByTablesOfOpenSM(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	for _, m := range made {
-		for _, more := range [][]harness.Option{{harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:1")}, {harness.Traffic("uniform:0.1")}} {
+		for _, more := range [][]harness.Option{
+			{harness.Virtual(), harness.Seed(1), harness.Traffic("uniform:1")},
+			{harness.Traffic("uniform:0.1")},
+		} {
 			h := harness.New(t, m.topology, append(slices.Clone(more), harness.FirmwareByName("tables:"+m.files))...)
 			h.Eventually(func() error {
 				if h.Fabric().Ledger().Delivered < uint64(testenv.Levels(5_000, 1_000, 1_000)) {

@@ -112,7 +112,8 @@ func TestTablesThatChangeLanesOnTheWayAreRead(t *testing.T) {
 // in different layers.
 func TestServiceLevelsOfEachPairOfNICsAreRead(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/dfsssp8.net")
-	r := open(t, g, "testdata/dfsssp8-lfts.dump.gz,sl2vl=testdata/dfsssp8-sl2vl.dump.gz,path-sl=testdata/dfsssp8-path-sl.txt")
+	r := open(t, g,
+		"testdata/dfsssp8-lfts.dump.gz,sl2vl=testdata/dfsssp8-sl2vl.dump.gz,path-sl=testdata/dfsssp8-path-sl.txt")
 	assert.Zero(t, r.Unroutable)
 	assert.Equal(t, 8, r.Layers)
 	assert.Nil(t, r.Dependencies(t.Context()).Cycle())
@@ -205,9 +206,11 @@ func TestAddressesOfAPortAreItsLIDs(t *testing.T) {
 	g := topologytest.Parse(t, "testdata/tiny.net")
 	text := strings.NewReplacer("[0-8]", "[0-9]", "8 lids", "9 lids",
 		"0x0008 002 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n",
-		"0x0008 002 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n0x0009 002 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n",
+		"0x0008 002 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n0x0009 002 # Channel Adapter portguid "+
+			"0x000000000010000d: 'host3 HCA-1'\n",
 		"0x0008 003 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n",
-		"0x0008 003 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n0x0009 004 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n",
+		"0x0008 003 # Channel Adapter portguid 0x000000000010000d: 'host3 HCA-1'\n0x0009 004 # Channel Adapter portguid "+
+			"0x000000000010000d: 'host3 HCA-1'\n",
 	).Replace(read(t, "opensm-lfts.dump"))
 	text = strings.Replace(text, "'L0-1'\n0x0004 001", "'L0-1'\n0x0004 001", 1)
 	r, err := opensm.Load(t.Context(), g, opensm.Files{LFT: file("f", text)})
@@ -229,21 +232,48 @@ func TestBadTablesAreRefusedAtTheirLine(t *testing.T) {
 	}
 	head := func(text string, n int) string { return strings.Join(strings.SplitAfter(text, "\n")[:n], "") }
 	for _, c := range []struct{ in, want string }{
-		{"", "f: the file ends without a table of switch L0-0, GUID 0x0000000000200000: it is cut short, or of another fabric"},
+		{
+			"",
+			"f: the file ends without a table of switch L0-0, GUID 0x0000000000200000: it is cut short, or of another fabric",
+		},
 		{head(lft, 30), "f:30: the file ends without a table of switch L1-1, GUID 0x0000000000200003"},
 		{head(lft, 38), "f:38: the file ends within the table of switch L1-1: it is cut short"},
-		{change(diags, "0x0003 000 : (Switch portguid 0x0000000000200001: 'L0-1')\n", ""), "f:11: 8 LIDs of switch L0-1 are counted, and 7 are there"},
-		{change(lft, "8 lids dumped\n", "8 lids dumped\n8 lids dumped\n"), `f:11: found "8 lids dumped", expected it at the end of a table`},
-		{change(lft, "0x0003 003 ", "0x0003 "), `f:4: found "0x0003 # Switch portguid 0x0000000000200001: 'L0-1'", expected an entry as 0x0001 001`},
+		{
+			change(diags, "0x0003 000 : (Switch portguid 0x0000000000200001: 'L0-1')\n", ""),
+			"f:11: 8 LIDs of switch L0-1 are counted, and 7 are there",
+		},
+		{
+			change(lft, "8 lids dumped\n", "8 lids dumped\n8 lids dumped\n"),
+			`f:11: found "8 lids dumped", expected it at the end of a table`,
+		},
+		{
+			change(lft, "0x0003 003 ", "0x0003 "),
+			`f:4: found "0x0003 # Switch portguid 0x0000000000200001: 'L0-1'", expected an entry as 0x0001 001`,
+		},
 		{change(lft, "0x0003 003 ", "0x0003 005 "), "f:4: port 5 of switch L0-0, which has 4"},
 		{change(lft, "0x0003 003 ", "0x0009 003 "), "f:4: LID 0x0009 in the table of switch L0-0, which ends at 0x0008"},
 		{change(lft, "0x0003 003 ", "0x0002 003 "), "f:4: LID 0x0002 is twice in the table of switch L0-0, at line 1 first"},
 		{change(lft, "0x0001 001 ", "0x0001 000 "), "f:2: LID 0x0001 is that of host0, and port 0 is switch L0-0 itself"},
-		{change(lft, "0x0001 001 ", "0x0001 002 "), "f:2: port 2 of switch L0-0 leads to host1, and LID 0x0001 is that of host0"},
-		{change(lft, "Adapter portguid 0x0000000000100001", "Adapter portguid 0x0000000000100002"), "f:2: port GUID 0x0000000000100002 is not in topology testdata/tiny.net: give the topology that the file is of"},
-		{change(lft, "guid 0x0000000000200001 (", "guid 0x0000000000200009 ("), "f:11: switch GUID 0x0000000000200009 is not in topology"},
-		{change(lft, "guid 0x0000000000200001 (", "guid 0x0000000000200000 ("), "f:11: switch L0-0 has a table at line 1 already"},
-		{change(lft, "portguid 0x0000000000200002: ", "portguid 0x0000000000200003: "), "f:15: LID 0x0004 is that of L1-0, and by line 5 that of L1-1"},
+		{
+			change(lft, "0x0001 001 ", "0x0001 002 "),
+			"f:2: port 2 of switch L0-0 leads to host1, and LID 0x0001 is that of host0",
+		},
+		{
+			change(lft, "Adapter portguid 0x0000000000100001", "Adapter portguid 0x0000000000100002"),
+			"f:2: port GUID 0x0000000000100002 is not in topology testdata/tiny.net: give the topology that the file is of",
+		},
+		{
+			change(lft, "guid 0x0000000000200001 (", "guid 0x0000000000200009 ("),
+			"f:11: switch GUID 0x0000000000200009 is not in topology",
+		},
+		{
+			change(lft, "guid 0x0000000000200001 (", "guid 0x0000000000200000 ("),
+			"f:11: switch L0-0 has a table at line 1 already",
+		},
+		{
+			change(lft, "portguid 0x0000000000200002: ", "portguid 0x0000000000200003: "),
+			"f:15: LID 0x0004 is that of L1-0, and by line 5 that of L1-1",
+		},
 		{change(lft, "[0-8]", "[0-7]"), "f:9: LID 0x0008 in the table of switch L0-0, which ends at 0x0007"},
 		{change(lft, "8 lids", "7 lids"), "f:10: the table of switch L0-0 ends at LID 7, and at its beginning it is 8"},
 		{change(diags, "8 valid", "9 valid"), "f:12: 9 LIDs of switch L0-1 are counted, and 8 are there: lines are missing"},
@@ -273,20 +303,47 @@ func TestBadFilesBesideTheTablesAreRefusedAtTheirLine(t *testing.T) {
 		files opensm.Files
 		want  string
 	}{
-		{opensm.Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006")}, "f:1: found \"0x0000000000100005 0x0006\", expected a GUID and its first and last LID"},
-		{opensm.Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006 0x0005")}, "f:1: LIDs 0x0006 to 0x0005 for host1"},
-		{opensm.Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006 0x0008")}, "f:3: LID 0x0008 of host3 is that of host1 already"},
+		{
+			opensm.Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006")},
+			"f:1: found \"0x0000000000100005 0x0006\", expected a GUID and its first and last LID",
+		},
+		{
+			opensm.Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006 0x0005")},
+			"f:1: LIDs 0x0006 to 0x0005 for host1",
+		},
+		{
+			opensm.Files{GUID2LID: change("guid2lid", "0x0006 0x0006", "0x0006 0x0008")},
+			"f:3: LID 0x0008 of host3 is that of host1 already",
+		},
 		{opensm.Files{GUID2LID: &opensm.File{Name: "f", Reader: strings.NewReader("")}}, "f: no GUID of this topology"},
 		{opensm.Files{PathSL: change("path-sl.txt", "1 6 0", "1 6 16")}, "f:2: found \"1 6 16\", expected a source LID"},
 		{opensm.Files{PathSL: change("path-sl.txt", "1 6 0", "1 6")}, "f:2: found \"1 6\", expected a source LID"},
 		{opensm.Files{PathSL: change("path-sl.txt", "1 6 0", "1 9 0")}, "f:2: LID 9 is unknown"},
-		{opensm.Files{PathSL: change("path-sl.txt", "6 7 0", "6 7 0\n6 7 2")}, "f:7: service level 2 from host1 to LID 7 of host2, and 0 by a line before: expected one"},
-		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0   1   : 0  1  2  3  4  5", "0   1   : 0  1  2  3  4")}, "f:4: found"},
+		{
+			opensm.Files{PathSL: change("path-sl.txt", "6 7 0", "6 7 0\n6 7 2")},
+			"f:7: service level 2 from host1 to LID 7 of host2, and 0 by a line before: expected one",
+		},
+		{
+			opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0   1   : 0  1  2  3  4  5", "0   1   : 0  1  2  3  4")},
+			"f:4: found",
+		},
 		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0   4   :", "0   5   :")}, "f:19: port 5, expected 0 to 4"},
-		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0x0000000000200001, base", "0x0000000000200000, base")}, "f:32: a second table of L0-0"},
-		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0x0000000000200001, base", "0x0000000000200009, base")}, "f:32: node GUID 0x0000000000200009 is not in topology"},
-		{opensm.Files{SL2VL: change("opensm-sl2vl.dump", "1   3   : 0", "1   3   : 15")}, "f: switch L0-0 has no virtual lane from port 1 to 3 for service level 0, in which packets to host2 come"},
-		{opensm.Files{SL2VL: &opensm.File{Name: "f", Reader: strings.NewReader("0 0 : 0\n")}}, "f:1: found \"0 0 : 0\", expected the beginning of a table"},
+		{
+			opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0x0000000000200001, base", "0x0000000000200000, base")},
+			"f:32: a second table of L0-0",
+		},
+		{
+			opensm.Files{SL2VL: change("opensm-sl2vl.dump", "0x0000000000200001, base", "0x0000000000200009, base")},
+			"f:32: node GUID 0x0000000000200009 is not in topology",
+		},
+		{
+			opensm.Files{SL2VL: change("opensm-sl2vl.dump", "1   3   : 0", "1   3   : 15")},
+			"f: switch L0-0 has no virtual lane from port 1 to 3 for service level 0, in which packets to host2 come",
+		},
+		{
+			opensm.Files{SL2VL: &opensm.File{Name: "f", Reader: strings.NewReader("0 0 : 0\n")}},
+			"f:1: found \"0 0 : 0\", expected the beginning of a table",
+		},
 	} {
 		c.files.LFT = file("lft", read(t, "opensm-lfts.dump"))
 		_, err := opensm.Load(t.Context(), g, c.files)

@@ -70,7 +70,8 @@ func readPathSL(n nodes, lids *LIDs, f File) (*pathSL, error) {
 		to, okTo := number(words[1], topology.MaxLID)
 		sl, okSL := number(words[2], serviceLevels-1)
 		if !okFrom || !okTo || !okSL {
-			return nil, in.fail("found %q, expected a source LID, a destination LID and a service level from 0 to %d", nearest.Clip(in.text), serviceLevels-1)
+			return nil, in.fail("found %q, expected a source LID, a destination LID and a service level from 0 to %d",
+				nearest.Clip(in.text), serviceLevels-1)
 		}
 		var ends [2]weft.Node
 		for i, lid := range []int{from, to} {

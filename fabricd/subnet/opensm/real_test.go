@@ -109,7 +109,8 @@ func TestTheRealOpenSMTakesTablesOfOurs(t *testing.T) {
 			sim, ctx := simulate(t, g)
 			lids, err := opensm.AssignLIDs(g, 0, lmc)
 			require.NoError(t, err)
-			for name, engine := range map[string]func(context.Context, *topology.Graph, layered.Options) (*layered.Routing, error){
+			for name, engine := range map[string]func(context.Context, *topology.Graph, layered.Options) (*layered.Routing,
+				error){
 				"lash": layered.LASH, "updn": layered.UpDownByDestination, "minimal-hop": layered.MinimalHop,
 			} {
 				r, err := engine(t.Context(), g, layered.Options{})

@@ -19,7 +19,8 @@ const (
 // checkLanes refuses a routing of more layers than InfiniBand has virtual lanes for data.
 func checkLanes(r *layered.Routing) error {
 	if r.Layers > managementVL {
-		return fmt.Errorf("%s has %d layers, and InfiniBand has %d virtual lanes for data: take a routing of fewer layers", r.Engine, r.Layers, managementVL)
+		return fmt.Errorf("%s has %d layers, and InfiniBand has %d virtual lanes for data: take a routing of fewer layers",
+			r.Engine, r.Layers, managementVL)
 	}
 	return nil
 }
@@ -106,7 +107,8 @@ func readSL2VL(n nodes, f File) (*sl2vl, error) {
 			node, there := n.byGUID[id]
 			switch {
 			case !ok:
-				return nil, in.fail("found %q, expected the beginning of a table as Switch 0x0000000000200000, base LID 2", nearest.Clip(in.text))
+				return nil, in.fail("found %q, expected the beginning of a table as Switch 0x0000000000200000, base LID 2",
+					nearest.Clip(in.text))
 			case !there:
 				return nil, in.fail("%w", n.unknown("node", id))
 			case t.ports[node] != nil:
@@ -120,11 +122,13 @@ func readSL2VL(n nodes, f File) (*sl2vl, error) {
 			t.ports[node] = at
 		default:
 			if at == nil {
-				return nil, in.fail("found %q, expected the beginning of a table as Switch 0x0000000000200000, base LID 2", nearest.Clip(in.text))
+				return nil, in.fail("found %q, expected the beginning of a table as Switch 0x0000000000200000, base LID 2",
+					nearest.Clip(in.text))
 			}
 			ends, row, ok := sl2vlRow(in.text)
 			if !ok {
-				return nil, in.fail("found %q, expected an in port, an out port, a colon and 16 virtual lanes", nearest.Clip(in.text))
+				return nil, in.fail("found %q, expected an in port, an out port, a colon and 16 virtual lanes",
+					nearest.Clip(in.text))
 			}
 			if at.ports == 0 {
 				ends = [2]int{} // an adapter's, by the port

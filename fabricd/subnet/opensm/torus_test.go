@@ -29,14 +29,16 @@ func TestTablesOfTheRealTorus2QoSAreReadAndLeftAlone(t *testing.T) {
 		return g.Identity(s.Node()).GUID
 	}
 	config := filepath.Join(t.TempDir(), "torus.conf")
-	text := fmt.Sprintf("torus 5 5 1\nxp_link %v %v\nyp_link %v %v\n", guid("s0.0"), guid("s1.0"), guid("s0.0"), guid("s0.1"))
+	text := fmt.Sprintf("torus 5 5 1\nxp_link %v %v\nyp_link %v %v\n", guid("s0.0"), guid("s1.0"), guid("s0.0"),
+		guid("s0.1"))
 	require.NoError(t, os.WriteFile(config, []byte(text), 0o600))
 	options := []string{"--torus_config", config}
 	result, err := sim.Route(ctx, "torus-2QoS", options...)
 	require.NoError(t, err)
 	lids, err := opensm.AssignLIDs(g, 0, 0)
 	require.NoError(t, err)
-	levels, err := sim.PathSLs(ctx, "torus-2QoS", func(n weft.NICID) int { first, _ := lids.Of(n.Node()); return first }, options...)
+	levels, err := sim.PathSLs(ctx, "torus-2QoS", func(n weft.NICID) int { first, _ := lids.Of(n.Node()); return first },
+		options...)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "path-sl")
 	require.NoError(t, os.WriteFile(file, []byte(levels), 0o600))

@@ -32,7 +32,8 @@ type LFT struct {
 func NewLFT(r *layered.Routing, lids *LIDs) (*LFT, error) {
 	g := r.Graph
 	if r.Kind != layered.Deterministic {
-		return nil, fmt.Errorf("%s: its switches choose among ports, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash", r.Engine)
+		return nil, fmt.Errorf("%s: its switches choose among ports, and a table of InfiniBand has one for each LID: take "+
+			"a deterministic routing, as lash", r.Engine)
 	}
 	p := &LFT{routing: r, lids: lids, last: lids.last(), ports: make([][]uint8, len(g.Switches))}
 	p.sends = make([]bool, len(g.Switches))
@@ -93,7 +94,8 @@ func (p *LFT) destination(d weft.NICID) error {
 	g := p.routing.Graph
 	first, count := p.lids.Of(d.Node())
 	if paths := p.routing.Tables.Paths(); paths > count {
-		return fmt.Errorf("%s gives NIC %s %d addresses, and it has %d LIDs: raise the LMC", p.routing.Engine, g.NICs[d].Name, paths, count)
+		return fmt.Errorf("%s gives NIC %s %d addresses, and it has %d LIDs: raise the LMC", p.routing.Engine, g.NICs[d].Name,
+			paths, count)
 	}
 	home, _ := g.SwitchOf(d)
 	for path := range count {
@@ -138,16 +140,20 @@ func (p *LFT) way(v visit, d weft.NICID, path, lid int, seen map[visit]bool) err
 		}
 		hop := hops[0]
 		if len(hops) > 1 {
-			return fmt.Errorf("%s: switch %s chooses among %d ports for packets to %s, and a table of InfiniBand has one for each LID: take a deterministic routing, as lash",
+			return fmt.Errorf("%s: switch %s chooses among %d ports for packets to %s, and a table of InfiniBand has one for "+
+				"each LID: take a deterministic routing, as lash",
 				p.routing.Engine, name, len(hops), g.NICs[d].Name)
 		}
 		if hop.In(v.vc) != v.vc {
-			return fmt.Errorf("%s: switch %s moves packets to %s from layer %d to %d, which a table of InfiniBand cannot say", p.routing.Engine, name, g.NICs[d].Name, v.vc, hop.VC)
+			return fmt.Errorf("%s: switch %s moves packets to %s from layer %d to %d, which a table of InfiniBand cannot say",
+				p.routing.Engine, name, g.NICs[d].Name, v.vc, hop.VC)
 		}
 		port := uint8(hop.Port + 1)
 		if old := p.ports[v.at][lid]; old != noPath && old != port {
-			return fmt.Errorf("%s: switch %s sends packets to %s out by port %d or port %d, by where they come from, and a table of InfiniBand has one for each LID: "+
-				"take a routing by destination alone, as updn:in-port=false, minimal-hop or lash", p.routing.Engine, name, g.NICs[d].Name, old-1, hop.Port)
+			return fmt.Errorf("%s: switch %s sends packets to %s out by port %d or port %d, by where they come from, and a "+
+				"table of InfiniBand has one for each LID: "+
+				"take a routing by destination alone, as updn:in-port=false, minimal-hop or lash", p.routing.Engine, name,
+				g.NICs[d].Name, old-1, hop.Port)
 		}
 		p.ports[v.at][lid] = port
 		to, _, ok := g.Peer(weft.End{Node: v.at.Node(), Port: hop.Port})
@@ -207,7 +213,9 @@ func (p *LFT) switches() []weft.SwitchID {
 	for i := range order {
 		order[i] = weft.SwitchID(i)
 	}
-	slices.SortFunc(order, func(a, b weft.SwitchID) int { return compareGUID(g.Identity(a.Node()).GUID, g.Identity(b.Node()).GUID) })
+	slices.SortFunc(order, func(a, b weft.SwitchID) int {
+		return compareGUID(g.Identity(a.Node()).GUID, g.Identity(b.Node()).GUID)
+	})
 	return order
 }
 

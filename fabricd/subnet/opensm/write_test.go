@@ -74,7 +74,8 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	theirs, err := opensm.AssignLIDs(wide, 0, 0)
 	require.NoError(t, err)
 	assert.ErrorContains(t, writeLFT(io.Discard, r, theirs),
-		"by where they come from, and a table of InfiniBand has one for each LID: take a routing by destination alone, as updn:in-port=false")
+		"by where they come from, and a table of InfiniBand has one for each LID: take a routing by destination alone, as "+
+			"updn:in-port=false")
 
 	r, err = layered.LASH(t.Context(), g, layered.Options{})
 	require.NoError(t, err)
@@ -83,11 +84,13 @@ func TestRoutingsThatTablesOfInfiniBandCannotSayAreRefused(t *testing.T) {
 	assert.ErrorIs(t, opensm.WriteSL2VL(broken{}, r, lids), errBroken)
 	r.Layers = 16
 	for _, write := range []func(io.Writer, *layered.Routing, *opensm.LIDs) error{opensm.WritePathSL, opensm.WriteSL2VL} {
-		assert.ErrorContains(t, write(io.Discard, r, lids), "lash has 16 layers, and InfiniBand has 15 virtual lanes for data: take a routing of fewer layers")
+		assert.ErrorContains(t, write(io.Discard, r, lids),
+			"lash has 16 layers, and InfiniBand has 15 virtual lanes for data: take a routing of fewer layers")
 	}
 
 	torus := topologytest.Parse(t, "testdata/torus5.net")
-	r = open(t, torus, "testdata/torus5-lfts.dump.gz,sl2vl=testdata/torus5-sl2vl.dump.gz,path-sl=testdata/torus5-path-sl.txt")
+	r = open(t, torus,
+		"testdata/torus5-lfts.dump.gz,sl2vl=testdata/torus5-sl2vl.dump.gz,path-sl=testdata/torus5-path-sl.txt")
 	lids, err = opensm.AssignLIDs(torus, 0, 0)
 	require.NoError(t, err)
 	assert.ErrorContains(t, writeLFT(io.Discard, r, lids), "from layer 0 to 1, which a table of InfiniBand cannot say")
@@ -164,7 +167,8 @@ func TestLanesThatDependOnTheLevelAreRefused(t *testing.T) {
 		return err
 	}
 	require.NoError(t, load(0))
-	assert.ErrorContains(t, load(8), "sl2vl: switch s2 sends packets to n2 that come by port 1 in virtual lane 0 on in lanes 0 and 1, by their service level: Weft's tables do not look at it")
+	assert.ErrorContains(t, load(8), "sl2vl: switch s2 sends packets to n2 that come by port 1 in virtual lane 0 on in "+
+		"lanes 0 and 1, by their service level: Weft's tables do not look at it")
 }
 
 func TestAFileLargerThanAllowedIsRefused(t *testing.T) {

@@ -150,18 +150,19 @@ func (q *Query) Random(ctx context.Context, engine work.Engine, runs, faults int
 	}
 	draw := rand.New(weft.Stream(seed, weft.StreamReroutes, 0, 0))
 	var chosen []weft.LinkID // of all runs drawn so far: a run's draws come after those of the runs before it
-	return q.many(ctx, engine, fmt.Sprint("drawn by ", seed), runs, faults, told, func(run int) ([]weft.LinkID, tried, error) {
-		for len(chosen) < (run+1)*faults {
-			draw.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
-			chosen = append(chosen, list[:faults]...)
-			list = q.links()
-		}
-		routes, err := q.routes.Clone(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		return chosen[run*faults:][:faults], routes.Fail, nil
-	})
+	return q.many(ctx, engine, fmt.Sprint("drawn by ", seed), runs, faults, told,
+		func(run int) ([]weft.LinkID, tried, error) {
+			for len(chosen) < (run+1)*faults {
+				draw.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
+				chosen = append(chosen, list[:faults]...)
+				list = q.links()
+			}
+			routes, err := q.routes.Clone(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			return chosen[run*faults:][:faults], routes.Fail, nil
+		})
 }
 
 // steps are those of one run, until one after which there are pairs without a path.

@@ -17,7 +17,9 @@ func newWay(ctx context.Context, g *topology.Graph, engine string, m manage.Meth
 			return nil, fmt.Errorf("method %s has no tables to repair: ask fabricd tolerate what it does around faults", m)
 		}
 		if o.SwitchFlows {
-			return nil, fmt.Errorf("method %s knows flows between NICs only: leave out those between switches, or take method %s", m, manage.DQR)
+			return nil,
+				fmt.Errorf("method %s knows flows between NICs only: leave out those between switches, or take method %s", m,
+					manage.DQR)
 		}
 		return newPlanned(ctx, g, engine, m, o.VCs)
 	}
@@ -26,7 +28,8 @@ func newWay(ctx context.Context, g *topology.Graph, engine string, m manage.Meth
 		return nil, err
 	}
 	if r.Kind != layered.Deterministic {
-		return nil, fmt.Errorf("method %s is for deterministic tables, and %s is adaptive: take method %s", m, engine, manage.Engine)
+		return nil, fmt.Errorf("method %s is for deterministic tables, and %s is adaptive: take method %s", m, engine,
+			manage.Engine)
 	}
 	choices := m.DQR()
 	choices.SwitchFlows = o.SwitchFlows

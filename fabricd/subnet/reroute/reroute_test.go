@@ -52,7 +52,12 @@ func numbers(t *testing.T) func(s *reroute.Step, err error) [6]int {
 
 func TestNothingStaysOfWhatIsTried(t *testing.T) {
 	t.Parallel()
-	for _, c := range [][3]string{{"mesh:4x4", "xy", "dqr"}, {"mesh:4x4", "xy", "dqr:plugin=mesh"}, {"kary-ntree:2,3", "ftree", "ddrc"}, {"torus:3x3", "lash", "engine"}} {
+	for _, c := range [][3]string{
+		{"mesh:4x4", "xy", "dqr"},
+		{"mesh:4x4", "xy", "dqr:plugin=mesh"},
+		{"kary-ntree:2,3", "ftree", "ddrc"},
+		{"torus:3x3", "lash", "engine"},
+	} {
 		is := numbers(t)
 		tried, g := rerouted(t, c[0], c[1], c[2], false)
 		links := inside(g)
@@ -80,11 +85,13 @@ func TestACopyGoesItsOwnWay(t *testing.T) {
 		is(twin.Fail(t.Context(), links[5]))
 		fresh, _ := rerouted(t, c[0], c[1], c[2], false)
 		is(fresh.Fail(t.Context(), links[0]))
-		assert.Equal(t, is(fresh.Fail(t.Context(), links[7])), is(r.Fail(t.Context(), links[7])), "what happened to the copy did not happen here")
+		assert.Equal(t, is(fresh.Fail(t.Context(), links[7])), is(r.Fail(t.Context(), links[7])),
+			"what happened to the copy did not happen here")
 		fresh, _ = rerouted(t, c[0], c[1], c[2], false)
 		is(fresh.Fail(t.Context(), links[0]))
 		is(fresh.Fail(t.Context(), links[5]))
-		assert.Equal(t, is(fresh.Fail(t.Context(), links[7])), is(twin.Fail(t.Context(), links[7])), "nor the other way round")
+		assert.Equal(t, is(fresh.Fail(t.Context(), links[7])), is(twin.Fail(t.Context(), links[7])),
+			"nor the other way round")
 	}
 }
 
@@ -113,7 +120,8 @@ func TestOldPathsAreGoneBeforeTheNextFault(t *testing.T) {
 				require.NoError(t, err)
 				got, err := r.Try(t.Context(), l)
 				require.NoError(t, err)
-				require.Equal(t, [3]int{want.Unroutable, want.FlowsRerouted, want.NewTurns}, [3]int{got.Unroutable, got.FlowsRerouted, got.NewTurns})
+				require.Equal(t, [3]int{want.Unroutable, want.FlowsRerouted, want.NewTurns},
+					[3]int{got.Unroutable, got.FlowsRerouted, got.NewTurns})
 			}
 			l := links[(seed*7+k*11)%len(links)]
 			dead.AddLink(l)
@@ -122,7 +130,8 @@ func TestOldPathsAreGoneBeforeTheNextFault(t *testing.T) {
 			require.NoError(t, err)
 			other, err := kept.Fail(t.Context(), dead.Cuts)
 			require.NoError(t, err)
-			if want.Unroutable != other.Unroutable || want.NewTurns != other.NewTurns || want.LocalTurns != other.LocalTurns || want.FlowsRerouted != other.FlowsRerouted {
+			if want.Unroutable != other.Unroutable || want.NewTurns != other.NewTurns || want.LocalTurns != other.LocalTurns ||
+				want.FlowsRerouted != other.FlowsRerouted {
 				differ++
 			}
 			got, err := r.Fail(t.Context(), l)
@@ -173,7 +182,11 @@ func TestOldTablesAreGoneBeforeTheNextFault(t *testing.T) {
 // they should, and none is over a dead link.
 func TestThePathsListedAreTheFlowsMoved(t *testing.T) {
 	t.Parallel()
-	for _, c := range [][3]string{{"mesh:4x4", "xy", "dqr"}, {"mport-tree:4,2", "ftree", "ddrc"}, {"torus:3x3,nics=2", "lash", "engine"}} {
+	for _, c := range [][3]string{
+		{"mesh:4x4", "xy", "dqr"},
+		{"mport-tree:4,2", "ftree", "ddrc"},
+		{"torus:3x3,nics=2", "lash", "engine"},
+	} {
 		r, g := rerouted(t, c[0], c[1], c[2], false)
 		l, err := g.LinkByName("s0.0-s1.0")
 		require.NoError(t, err)

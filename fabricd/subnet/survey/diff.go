@@ -11,7 +11,8 @@ import (
 // Difference is in what two routings of one graph differ. It is about what packets do: entries that
 // none comes to are not compared.
 type Difference struct {
-	Entries       int            `json:"entries"`               // (switch, destination NIC) that packets come to in one routing at least
+	// (switch, destination NIC) that packets come to in one routing at least
+	Entries       int            `json:"entries"`
 	DifferEntries int            `json:"entries_differ"`        // of these: packets leave by other ports
 	Pairs         int            `json:"pairs"`                 // of a switch with NICs and a NIC of another
 	DifferPairs   int            `json:"pairs_differ"`          // of these: other links are used
@@ -173,7 +174,8 @@ type DiffResult struct {
 	Some [][2]string `json:"some_that_differ,omitempty"` // a source switch and a NIC; at most maxPairs
 }
 
-// DiffOf compares two routings of a graph, of which summaries are given. Errors are those of [Diff].
+// DiffOf compares two routings of a graph, of which summaries are given. Errors are those of
+// [Diff].
 func DiffOf(ctx context.Context, a, b *layered.Routing, sumA, sumB Summary) (DiffResult, error) {
 	d, err := Diff(ctx, a, b)
 	if err != nil {

@@ -51,7 +51,10 @@ func TestDifferencesAreCountedByWhatPacketsDo(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, survey.Difference{Entries: 16, Pairs: 12, DifferLayers: 3}, d, "switch 2 sends in another layer")
 
-	twice := byHand{next: clockwise(4), addresses: func(int, int) []weft.Address { return []weft.Address{{}, {Path: 1}} }}.make(t, g)
+	twice := byHand{
+		next:      clockwise(4),
+		addresses: func(int, int) []weft.Address { return []weft.Address{{}, {Path: 1}} },
+	}.make(t, g)
 	d, err = survey.Diff(t.Context(), one, twice)
 	require.NoError(t, err)
 	assert.Equal(t, survey.Difference{Entries: 16, Pairs: 12}, d, "a second address with the same way is no other way")
@@ -86,14 +89,16 @@ func TestAListingPutsEqualEntriesTogether(t *testing.T) {
 		{To: []string{"n1", "n2", "n3"}, Path: 0, Out: []string{at.String() + " s1"}},
 		{To: []string{"n1", "n2", "n3"}, Path: 1, Out: []string{at.String() + " s1"}},
 	}, l.Tables[0].Entries)
-	assert.Equal(t, []survey.Sender{{To: []string{"n0", "n1", "n2", "n3"}, Addresses: []survey.By{{Layers: []int{0}}}}}, l.Sources[0].Sends)
+	assert.Equal(t, []survey.Sender{{To: []string{"n0", "n1", "n2", "n3"}, Addresses: []survey.By{{Layers: []int{0}}}}},
+		l.Sources[0].Sends)
 	assert.Nil(t, l.Escape)
 
 	tree, err := subnet.Routes(t.Context(), "deterministic-table", topologytest.Parse(t, "kary-ntree:2,2"))
 	require.NoError(t, err)
 	leaf := survey.List(tree).Tables[2]
 	assert.Equal(t, "s1.0", leaf.Switch)
-	assert.Contains(t, leaf.Entries, survey.Entry{To: []string{"n10", "n11"}, Layers: []int{1}, In: []string{"p2"}, Out: []string{"p3 s0.1"}})
+	assert.Contains(t, leaf.Entries,
+		survey.Entry{To: []string{"n10", "n11"}, Layers: []int{1}, In: []string{"p2"}, Out: []string{"p3 s0.1"}})
 
 	r := byHand{next: clockwise(4)}.make(t, g)
 	entries := make([][]tables.Hop, g.Switches[0].Ports+1)
@@ -101,7 +106,8 @@ func TestAListingPutsEqualEntriesTogether(t *testing.T) {
 	row, err := r.Tables.AddChoices(0, entries)
 	require.NoError(t, err)
 	require.NoError(t, r.Tables.SetAddress(0, 0, 3, 0, row))
-	assert.Contains(t, survey.List(r).Tables[0].Entries, survey.Entry{To: []string{"n3"}, In: []string{at.String()}, Out: []string{at.String() + " s1"}}, "from one port only")
+	assert.Contains(t, survey.List(r).Tables[0].Entries,
+		survey.Entry{To: []string{"n3"}, In: []string{at.String()}, Out: []string{at.String() + " s1"}}, "from one port only")
 
 	l = survey.List(escape(4).make(t, g))
 	require.NotNil(t, l.Escape)

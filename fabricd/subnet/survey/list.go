@@ -31,8 +31,9 @@ type Entry struct {
 	To     []string `json:"to" yaml:"to,flow"` // NICs
 	Path   int      `json:"address" yaml:"address"`
 	Layers []int    `json:"layers,omitempty" yaml:"layers,omitempty,flow"` // that packets come in; all unless given
-	In     []string `json:"in,omitempty" yaml:"in,omitempty,flow"`         // ports, as p4, or "entering" this layer here; all unless given
-	Out    []string `json:"out" yaml:"out,flow"`                           // as p4 s9, or p4 s9 vc1 if the VC changes; one of them is taken
+	// ports, as p4, or "entering" this layer here; all unless given
+	In  []string `json:"in,omitempty" yaml:"in,omitempty,flow"`
+	Out []string `json:"out" yaml:"out,flow"` // as p4 s9, or p4 s9 vc1 if the VC changes; one of them is taken
 }
 
 // Sources is how the NICs of a switch send.
@@ -43,7 +44,8 @@ type Sources struct {
 
 // Sender is by which addresses it is sent to some NICs; one is taken for each packet.
 type Sender struct {
-	From      []string `json:"from,omitempty" yaml:"from,flow,omitempty"` // the NICs of the switch that send so; none: all of them
+	// the NICs of the switch that send so; none: all of them
+	From      []string `json:"from,omitempty" yaml:"from,flow,omitempty"`
 	To        []string `json:"to" yaml:"to,flow"`
 	Addresses []By     `json:"addresses" yaml:"addresses"`
 }
@@ -120,7 +122,10 @@ func ofLayer(r *layered.Routing, s weft.SwitchID, dst weft.NICID, path uint16, l
 		i := slices.IndexFunc(list, func(x Entry) bool { return slices.Equal(x.Out, out) })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Entry{To: []string{r.Graph.NICs[dst].Name}, Path: int(path), Layers: []int{int(layer)}, Out: out})
+			list = append(list, Entry{
+				To: []string{r.Graph.NICs[dst].Name}, Path: int(path), Layers: []int{int(layer)},
+				Out: out,
+			})
 		}
 		list[i].In = append(list[i].In, name)
 	}
@@ -187,7 +192,8 @@ func sendersOf(r *layered.Routing, s weft.SwitchID) (list []Sender) {
 			continue
 		}
 		for p, role := range r.Graph.Place(s).Roles {
-			if src, _, ok := r.Graph.Peer(weft.End{Node: s.Node(), Port: weft.PortID(p)}); ok && role == weft.RoleNIC && src.Node != nic.ID.Node() {
+			if src, _, ok := r.Graph.Peer(weft.End{Node: s.Node(), Port: weft.PortID(p)}); ok && role == weft.RoleNIC &&
+				src.Node != nic.ID.Node() {
 				add(nic.Name, []string{r.Graph.Name(src.Node)}, r.Assignment.From(s, weft.PortID(p), nic.ID))
 			}
 		}

@@ -46,7 +46,8 @@ func PathsOf(r *layered.Routing, src, dst weft.NICID) PathsResult {
 	}
 	for _, w := range Ways(r, src, dst) {
 		path := PathResult{
-			Path: w.Path, Layers: w.Layers, Enters: w.Enters, Arrives: w.Sure, Circles: w.Circles, MaxHops: w.MaxHops, MeanHops: w.MeanHops,
+			Path: w.Path, Layers: w.Layers, Enters: w.Enters, Arrives: w.Sure, Circles: w.Circles, MaxHops: w.MaxHops,
+			MeanHops: w.MeanHops,
 		}
 		for _, s := range w.Stops {
 			stop := StopResult{Switch: g.Name(s.Switch.Node()), VC: s.Layer, Hops: NamesOf(g, s.Hops), Escape: s.Escape}

@@ -55,7 +55,8 @@ func (s *Survey) Summary(seconds float64) Summary {
 		}
 	}
 	return Summary{
-		Engine: r.Engine, Topology: g.Spec, Kind: KindWords[r.Kind], Switches: len(g.Switches), NICs: len(g.NICs), Links: links,
+		Engine: r.Engine, Topology: g.Spec, Kind: KindWords[r.Kind], Switches: len(g.Switches), NICs: len(g.NICs),
+		Links:  links,
 		Layers: r.Layers, PerLayer: s.PerLayer, Acyclic: s.Cycle == nil, Cycle: NamesOf(g, s.Cycle), Seconds: seconds,
 		Pairs: s.Pairs, Unroutable: s.Unroutable, MaxLoad: s.MaxLoad(), MeanLoad: s.MeanLoad(), Channels: len(s.Loads),
 		MaxFlow: s.MaxFlow(), MeanFlow: s.MeanFlow(), UniformLimit: s.UniformLimit(),

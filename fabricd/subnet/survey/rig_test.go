@@ -30,7 +30,9 @@ func (h byHand) make(t testing.TB, g *topology.Graph) *layered.Routing {
 		ports[i] = s.Ports
 	}
 	const paths = 2
-	lft, err := tables.NewTablesOf(tables.TablesShape{VCs: h.layers, NICs: len(g.NICs), Paths: paths, PerLayer: true, Ports: ports})
+	lft,
+		err := tables.NewTablesOf(
+		tables.TablesShape{VCs: h.layers, NICs: len(g.NICs), Paths: paths, PerLayer: true, Ports: ports})
 	require.NoError(t, err)
 	for at := range g.Switches {
 		for dst := range g.NICs {
@@ -43,15 +45,19 @@ func (h byHand) make(t testing.TB, g *topology.Graph) *layered.Routing {
 			}
 		}
 	}
-	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), h.layers, paths, func(s weft.SwitchID, d weft.NICID) []weft.Address {
-		if h.addresses == nil {
-			return []weft.Address{{}}
-		}
-		home, _ := g.SwitchOf(d)
-		return h.addresses(int(s), int(home))
-	})
+	assignment, err := tables.NewAssignment(len(g.Switches), len(g.NICs), h.layers, paths,
+		func(s weft.SwitchID, d weft.NICID) []weft.Address {
+			if h.addresses == nil {
+				return []weft.Address{{}}
+			}
+			home, _ := g.SwitchOf(d)
+			return h.addresses(int(s), int(home))
+		})
 	require.NoError(t, err)
-	return &layered.Routing{Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: lft, Assignment: assignment}
+	return &layered.Routing{
+		Engine: "by hand", Graph: g, Kind: h.kind, Layers: h.layers, Tables: lft,
+		Assignment: assignment,
+	}
 }
 
 func (h byHand) hops(g *topology.Graph, at int, dst weft.NICID, layer weft.VC) (hops []tables.Hop) {

@@ -103,7 +103,9 @@ func (s *Survey) layers(each []layered.Traffic) {
 }
 
 // pair follows all addresses of a source and a destination.
-func (s *Survey) pair(w *walker, src weft.SwitchID, dst weft.NICID, each []layered.Traffic, list []weft.Address, flows []float64, pairs float64) (hops float64, most int, ok bool) {
+func (s *Survey) pair(w *walker, src weft.SwitchID, dst weft.NICID, each []layered.Traffic, list []weft.Address,
+	flows []float64, pairs float64,
+) (hops float64, most int, ok bool) {
 	ok = len(list) > 0
 	for _, t := range each {
 		w.follow(src, dst, t, list)

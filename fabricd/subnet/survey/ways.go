@@ -52,7 +52,8 @@ func Ways(r *layered.Routing, src, dst weft.NICID) (ways []Way) {
 			}
 			for _, h := range n.hops {
 				if h.Port != weft.NoPort {
-					stop.Hops = append(stop.Hops, layered.Channel{From: weft.End{Node: n.at.Node(), Port: h.Port}, Layer: h.In(n.layer)})
+					stop.Hops = append(stop.Hops,
+						layered.Channel{From: weft.End{Node: n.at.Node(), Port: h.Port}, Layer: h.In(n.layer)})
 				}
 			}
 			way.Stops = append(way.Stops, stop)

@@ -71,10 +71,12 @@ func TestEscapesAreShown(t *testing.T) {
 func TestWaysInCirclesAreShownToo(t *testing.T) {
 	t.Parallel()
 	g := topologytest.Parse(t, "ring:4")
-	w := survey.Ways(byHand{next: func(at, _ int, _ weft.VC) []int { return []int{[]int{1, 2, 1, 0}[at]} }}.make(t, g), 0, 3)[0]
+	w := survey.Ways(byHand{next: func(at, _ int, _ weft.VC) []int { return []int{[]int{1, 2, 1, 0}[at]} }}.make(t, g), 0,
+		3)[0]
 	assert.True(t, w.Circles)
 	assert.False(t, w.Sure)
-	assert.Equal(t, []string{"s0: s0->s1 vc0", "s1: s1->s2 vc0", "s2: s2->s1 vc0", "s1: s1->s2 vc0"}, steps(g, w), "s1 from s0, and from s2")
+	assert.Equal(t, []string{"s0: s0->s1 vc0", "s1: s1->s2 vc0", "s2: s2->s1 vc0", "s1: s1->s2 vc0"}, steps(g, w),
+		"s1 from s0, and from s2")
 	none := byHand{next: clockwise(4), addresses: func(int, int) []weft.Address { return nil }}.make(t, g)
 	assert.Empty(t, survey.Ways(none, 0, 3))
 }
@@ -88,12 +90,14 @@ func TestUsersOfACycleAreThoseWhoWaitInIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, users, 4)
 	assert.Equal(t, "s0->s1 vc0", survey.NameOf(g, cycle[0]).Name)
-	assert.ElementsMatch(t, []survey.User{{Src: 0, Dst: 2}, {Src: 0, Dst: 3}, {Src: 3, Dst: 2}}, users[0], "who goes on from s1 to s2 after s0 to s1")
+	assert.ElementsMatch(t, []survey.User{{Src: 0, Dst: 2}, {Src: 0, Dst: 3}, {Src: 3, Dst: 2}}, users[0],
+		"who goes on from s1 to s2 after s0 to s1")
 }
 
 func TestChannelsOfParallelLinksHavePortsInTheirNames(t *testing.T) {
 	t.Parallel()
-	g, err := topology.Load("t.yaml", []byte("switches: [{id: a}, {id: b}, {id: c}]\nnics: [{id: n0, switch: a}]\nlinks: [{a: a, b: b}, {a: a, b: b}, {a: b, b: c}]\n"))
+	g, err := topology.Load("t.yaml", []byte("switches: [{id: a}, {id: b}, {id: c}]\nnics: [{id: n0, switch: "+
+		"a}]\nlinks: [{a: a, b: b}, {a: a, b: b}, {a: b, b: c}]\n"))
 	require.NoError(t, err)
 	to := func(at, name string) (list []survey.Channel) {
 		s, err := g.SwitchByName(at)
@@ -111,5 +115,6 @@ func TestChannelsOfParallelLinksHavePortsInTheirNames(t *testing.T) {
 	assert.Regexp(t, `^a:\d->b:\d vc2$`, ab[0].Name)
 	assert.NotEqual(t, ab[0].Name, ab[1].Name)
 	assert.Equal(t, "b->c vc2", bc[0].Name)
-	assert.Equal(t, "a:99->? vc0", survey.NameOf(g, layered.Channel{From: weft.End{Node: weft.SwitchID(0).Node(), Port: 99}}).Name)
+	assert.Equal(t, "a:99->? vc0",
+		survey.NameOf(g, layered.Channel{From: weft.End{Node: weft.SwitchID(0).Node(), Port: 99}}).Name)
 }

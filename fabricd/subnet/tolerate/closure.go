@@ -16,7 +16,10 @@ func closure(generators []Symmetry) []Symmetry {
 	if len(generators) == 0 {
 		return nil
 	}
-	identity := Symmetry{Switches: make([]weft.SwitchID, len(generators[0].Switches)), Links: make([]weft.LinkID, len(generators[0].Links))}
+	identity := Symmetry{
+		Switches: make([]weft.SwitchID, len(generators[0].Switches)),
+		Links:    make([]weft.LinkID, len(generators[0].Links)),
+	}
 	for i := range identity.Switches {
 		identity.Switches[i] = weft.SwitchID(i)
 	}

@@ -95,7 +95,9 @@ func (s *Sets) Complete(c *Counts) error {
 // Sample judges samples from to, and not including, end: sets of k links of a region, drawn anew
 // each. The draws are those of the sample: draw(i) gives the source of sample i, which returns a
 // number below n. So the sets do not depend on how samples are divided.
-func Sample(region []weft.LinkID, k int, from, end uint64, draw func(i uint64) func(n int) int, j Judge, c *Counts, more func(sets uint64) bool) (bool, error) {
+func Sample(region []weft.LinkID, k int, from, end uint64, draw func(i uint64) func(n int) int, j Judge, c *Counts,
+	more func(sets uint64) bool,
+) (bool, error) {
 	if k < 0 || k > len(region) {
 		return false, fmt.Errorf("%d faults: %d links may die, expected 0 to as many", k, len(region))
 	}

@@ -15,7 +15,9 @@ import (
 )
 
 // counted counts the sets of k links.
-func counted(t *testing.T, n *direct.Net, region []weft.LinkID, m direct.Mechanisms, k int, symmetries []Symmetry) (c Counts) {
+func counted(t *testing.T, n *direct.Net, region []weft.LinkID, m direct.Mechanisms, k int,
+	symmetries []Symmetry,
+) (c Counts) {
 	t.Helper()
 	sets, err := NewSets(region, k, symmetries)
 	require.NoError(t, err)
@@ -101,14 +103,20 @@ func TestTheTorusOf3x3x3AsInThePaper(t *testing.T) {
 		mechanisms string
 		bad        []uint64 // sets of 1, 2, ... links that are not tolerated
 	}{
-		{"none", []uint64{81}}, {"D", []uint64{81, 3240}}, {"I", []uint64{0, 81, 6345}}, {"M", []uint64{0, 0, 0}}, {"I+D", []uint64{0, 0, 0}}, {"Ix2", []uint64{0, 0, 0, 0}},
+		{"none", []uint64{81}},
+		{"D", []uint64{81, 3240}},
+		{"I", []uint64{0, 81, 6345}},
+		{"M", []uint64{0, 0, 0}},
+		{"I+D", []uint64{0, 0, 0}},
+		{"Ix2", []uint64{0, 0, 0, 0}},
 	} {
 		m := mechanisms(t, c.mechanisms)
 		for i, bad := range c.bad {
 			got := counted(t, n, links, m, i+1, Symmetries(n, m))
 			assert.Equal(t, bad, got.NotTolerated, "%s, %d faults", c.mechanisms, i+1)
 			if i == 0 && bad == 0 {
-				assert.Equal(t, 81*50, got.Pairs.Affected, "%s: a fault is on the shortest paths of 50 of the 702 pairs: 6.85%% of 27 x 27", c.mechanisms)
+				assert.Equal(t, 81*50, got.Pairs.Affected,
+					"%s: a fault is on the shortest paths of 50 of the 702 pairs: 6.85%% of 27 x 27", c.mechanisms)
 			}
 		}
 	}

@@ -19,7 +19,8 @@ func TestGroupsHaveAsManyElementsAsTheTopologyHasSymmetries(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	for spec, want := range map[string]int{
-		"torus:3x3x3": 27 * 48, "torus:4x4": 16 * 8, "torus:3x4": 12 * 4, "torus:5x5x5": 125 * 48, "mesh:3x3": 8, "mesh:3x4": 4, "mesh:2x3x4": 8, "torus:2x2": 8, "torus:2x3": 12,
+		"torus:3x3x3": 27 * 48, "torus:4x4": 16 * 8, "torus:3x4": 12 * 4, "torus:5x5x5": 125 * 48, "mesh:3x3": 8,
+		"mesh:3x4": 4, "mesh:2x3x4": 8, "torus:2x2": 8, "torus:2x3": 12,
 		"ring:5": 10, "torus:2x3x3x3": 2 * 27 * 48,
 	} {
 		n := netOf(t, spec)
@@ -105,7 +106,10 @@ func TestRegionsAreThoseOfThePaper(t *testing.T) {
 		assert.Len(t, links, c.want, "%s %s", c.spec, c.name)
 	}
 	g := topologytest.Parse(t, "torus:3x3x3")
-	for name, says := range map[string]string{"distance-x": "distance-1", "distance1": "distance-1", "distance--1": "distance-1", "al": "all"} {
+	for name, says := range map[string]string{
+		"distance-x": "distance-1", "distance1": "distance-1",
+		"distance--1": "distance-1", "al": "all",
+	} {
 		_, err := Region(g, name, 0)
 		assert.ErrorContains(t, err, says, name)
 	}
@@ -118,7 +122,17 @@ func TestChooseIsExactOrSaysThatItIsTooLarge(t *testing.T) {
 	for _, c := range []struct {
 		n, k int
 		want uint64
-	}{{81, 5, 25_621_596}, {81, 6, 324_540_216}, {33, 8, 13_884_156}, {33, 9, 38_567_100}, {33, 10, 92_561_040}, {5, 0, 1}, {5, 5, 1}, {5, 6, 0}, {62, 31, 465428353255261088}} {
+	}{
+		{81, 5, 25_621_596},
+		{81, 6, 324_540_216},
+		{33, 8, 13_884_156},
+		{33, 9, 38_567_100},
+		{33, 10, 92_561_040},
+		{5, 0, 1},
+		{5, 5, 1},
+		{5, 6, 0},
+		{62, 31, 465428353255261088},
+	} {
 		got, ok := Choose(c.n, c.k)
 		assert.True(t, ok)
 		assert.Equal(t, c.want, got, "%d of %d", c.k, c.n)

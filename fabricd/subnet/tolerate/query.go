@@ -20,8 +20,8 @@ type Query struct {
 	Workers int           // goroutines; fewer than one are one
 }
 
-// NewQuery reads what is asked. Center is the name of a switch, or empty for that in the middle. The
-// error is that of [direct.New], of the name or of [Region].
+// NewQuery reads what is asked. Center is the name of a switch, or empty for that in the middle.
+// The error is that of [direct.New], of the name or of [Region].
 func NewQuery(g *topology.Graph, region, center string, workers int) (*Query, error) {
 	net, err := direct.New(g)
 	if err != nil {

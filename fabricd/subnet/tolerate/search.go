@@ -18,7 +18,9 @@ type search struct {
 	stopped  bool
 	visits   uint64
 
-	cost   []uint16 // by source and destination: links that may still die of the sub-path that has fewest; closed where all have met dead links
+	// by source and destination: links that may still die of the sub-path that has fewest; closed
+	// where all have met dead links
+	cost   []uint16
 	chosen []uint16 // its number
 	far    []uint16 // by sub-paths and switch: the least sum on the way there
 	from   []uint16 // the switch before

@@ -14,7 +14,8 @@ import (
 
 // manyMechanisms are all combinations, with the variants.
 var manyMechanisms = []string{
-	"none", "I", "Ix2", "Ix3", "D", "M", "D+M", "I+D", "I+M", "I+D+M", "Ix2+D", "Ix2+D+M", "D+either", "I+D+either", "I+D+direction-order", "I+D+M+either",
+	"none", "I", "Ix2", "Ix3", "D", "M", "D+M", "I+D", "I+M", "I+D+M", "Ix2+D", "Ix2+D+M", "D+either", "I+D+either",
+	"I+D+direction-order", "I+D+M+either",
 }
 
 // A symmetry maps the sub-paths of each pair onto those of the pair's image.
@@ -22,7 +23,10 @@ func TestSymmetriesKeepTheSubPaths(t *testing.T) {
 	testenv.Long(t)
 	testenv.Unraced(t)
 	t.Parallel()
-	for _, spec := range []string{"torus:3x3", "torus:4x4", "torus:3x4", "torus:2x3x3", "torus:3x3,wrap=y", "mesh:3x3", "mesh:2x3", "ring:6"} {
+	for _, spec := range []string{
+		"torus:3x3", "torus:4x4", "torus:3x4", "torus:2x3x3", "torus:3x3,wrap=y", "mesh:3x3",
+		"mesh:2x3", "ring:6",
+	} {
 		n := netOf(t, spec)
 		for _, text := range []string{"I", "I+D", "I+D+either", "I+D+direction-order", "I+M", "I+D+M", "I+D+M+either"} {
 			m := mechanisms(t, text)
@@ -86,6 +90,7 @@ func TestMechanismsHaveTheirSymmetries(t *testing.T) {
 		{"mesh:3x3", "I+M", 1},
 	} {
 		n := netOf(t, c.spec)
-		assert.Equal(t, c.want, max(1, len(closure(Symmetries(n, mechanisms(t, c.mechanisms))))), "%s %s", c.spec, c.mechanisms)
+		assert.Equal(t, c.want, max(1, len(closure(Symmetries(n, mechanisms(t, c.mechanisms))))), "%s %s", c.spec,
+			c.mechanisms)
 	}
 }

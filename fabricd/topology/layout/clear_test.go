@@ -21,9 +21,12 @@ func clearSpecs() []string {
 	list := []string{
 		"kary-ntree:4,3", "kary-ntree:2,6", "kary-ntree:8,3", "kary-ntree:4,1", "mport-tree:36,2", "mport-tree:8,3",
 		"leaf-spine:4,8,12", "leaf-spine:12,2,1", "leaf-spine:2,64,4", "leaf-spine:40,8,1",
-		"mesh:5", "mesh:14x14", "mesh:3x3x20", "mesh:3x3x3x3", "mesh:2x2x2x20", "torus:2x3", "torus:14x14", "torus:3x60", "torus:60x3",
-		"torus:5x6,wrap=y", "torus:4x4x4", "torus:5x5x8", "torus:5x5x7", "torus:8x3x3", "torus:3x3x20", "torus:3x3x3x3", "torus:3x2x4x6", "torus:200",
-		"ring:3", "ring:180", "irregular:2,1,1,parallel=4", "irregular:40,39,1", "irregular:200,199,1", "irregular:12,66,1", "irregular:40,390,3",
+		"mesh:5", "mesh:14x14", "mesh:3x3x20", "mesh:3x3x3x3", "mesh:2x2x2x20", "torus:2x3", "torus:14x14", "torus:3x60",
+		"torus:60x3",
+		"torus:5x6,wrap=y", "torus:4x4x4", "torus:5x5x8", "torus:5x5x7", "torus:8x3x3", "torus:3x3x20", "torus:3x3x3x3",
+		"torus:3x2x4x6", "torus:200",
+		"ring:3", "ring:180", "irregular:2,1,1,parallel=4", "irregular:40,39,1", "irregular:200,199,1", "irregular:12,66,1",
+		"irregular:40,390,3",
 		"irregular:24,60,2,parallel=3", "irregular:200,400,1",
 	}
 	if testenv.Full() {
@@ -77,8 +80,8 @@ func TestNoLinkCrossesASwitchThatItDoesNotTouch(t *testing.T) {
 	}
 }
 
-// drawing is the boxes of the switches in an SVG file, each as x, y, width and height, and points of
-// the links.
+// drawing is the boxes of the switches in an SVG file, each as x, y, width and height, and points
+// of the links.
 func drawing(t *testing.T, data []byte) (boxes [][]float64, links [][]layout.Point) {
 	t.Helper()
 	d := xml.NewDecoder(bytes.NewReader(data))
@@ -137,7 +140,10 @@ func curve(from, to []float64) (list []layout.Point) {
 	for i := range points + 1 {
 		v := float64(i) / points
 		u := 1 - v
-		list = append(list, layout.Point{X: u*u*from[0] + 2*u*v*mid[0] + v*v*to[0], Y: u*u*from[1] + 2*u*v*mid[1] + v*v*to[1]})
+		list = append(list, layout.Point{
+			X: u*u*from[0] + 2*u*v*mid[0] + v*v*to[0],
+			Y: u*u*from[1] + 2*u*v*mid[1] + v*v*to[1],
+		})
 	}
 	return list
 }

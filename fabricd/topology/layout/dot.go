@@ -9,8 +9,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// DOT writes the graph in the language of Graphviz, with the place of every node and the way of every
-// link; the file asks itself that they stay, so that "dot -Tsvg" draws it. The error is w's.
+// DOT writes the graph in the language of Graphviz, with the place of every node and the way of
+// every link; the file asks itself that they stay, so that "dot -Tsvg" draws it. The error is w's.
 func DOT(w io.Writer, g *topology.Graph, o Options) error {
 	l := Of(g)
 	out := bufio.NewWriter(w)

@@ -20,11 +20,15 @@ import (
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
-var formats = map[string]func(io.Writer, *topology.Graph, layout.Options) error{"svg": layout.SVG, "dot": layout.DOT, "mmd": layout.Mermaid}
+var formats = map[string]func(io.Writer, *topology.Graph, layout.Options) error{
+	"svg": layout.SVG, "dot": layout.DOT,
+	"mmd": layout.Mermaid,
+}
 
 // drawn have every kind of layout.
 var drawn = []string{
-	"kary-ntree:4,3", "mport-tree:8,2", "leaf-spine:2,4,6", "mesh:4", "mesh:5x4", "torus:4x4", "torus:3x3x3", "torus:2x2x2x3", "ring:9,nics=2", "irregular:20,40,1",
+	"kary-ntree:4,3", "mport-tree:8,2", "leaf-spine:2,4,6", "mesh:4", "mesh:5x4", "torus:4x4", "torus:3x3x3",
+	"torus:2x2x2x3", "ring:9,nics=2", "irregular:20,40,1",
 }
 
 func TestSmallDrawingsAreAsTheyWereLookedAt(t *testing.T) {
@@ -123,7 +127,10 @@ func TestLooksMarkLinksAndSwitches(t *testing.T) {
 	g := topologytest.Parse(t, "ring:4")
 	m := layout.Map{Graph: g, Layout: layout.Of(g), Title: "a <title> & more"}
 	m.Links = map[int]layout.LinkLook{0: {Color: "#d55e00", Width: 3, Dash: "6 4", Note: "cut"}}
-	m.Switches = map[int]layout.SwitchLook{1: {Fill: "#fee", Color: "#d55e00", Label: "12 rerouted", Note: "has lost a link"}}
+	m.Switches = map[int]layout.SwitchLook{1: {
+		Fill: "#fee", Color: "#d55e00", Label: "12 rerouted",
+		Note: "has lost a link",
+	}}
 	var b bytes.Buffer
 	require.NoError(t, m.Write(&b))
 	p := look(t, b.Bytes())
@@ -174,7 +181,8 @@ func TestMermaidRefusesWhatMermaidWouldNotDraw(t *testing.T) {
 	var b bytes.Buffer
 	err := layout.Mermaid(&b, topologytest.Parse(t, "kary-ntree:4,4"), layout.Options{NICs: true})
 	require.ErrorIs(t, err, layout.ErrTooManyLinks)
-	assert.EqualError(t, err, "kary-ntree:4,4: too many links for Mermaid: 1024, expected at most 500: take another format")
+	assert.EqualError(t, err,
+		"kary-ntree:4,4: too many links for Mermaid: 1024, expected at most 500: take another format")
 	assert.Empty(t, b.String())
 	err = layout.Mermaid(&b, topologytest.Parse(t, "mesh:8x9,nics=6"), layout.Options{NICs: true})
 	assert.ErrorContains(t, err, "expected at most 500: leave out the NICs, or take another format")

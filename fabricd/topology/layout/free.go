@@ -56,8 +56,8 @@ func free(g *topology.Graph) Layout {
 	return l
 }
 
-// hang places the NICs of each switch in the widest gap between its links where they are on no link,
-// if clear is set.
+// hang places the NICs of each switch in the widest gap between its links where they are on no
+// link, if clear is set.
 func (l *Layout) hang(g *topology.Graph, clear bool) {
 	const near = 0.05
 	type cell struct{ x, y int }
@@ -73,7 +73,10 @@ func (l *Layout) hang(g *topology.Graph, clear bool) {
 		a, b := l.ends(k)
 		length := math.Hypot(b.X-a.X, b.Y-a.Y)
 		share := min(0.5, nicAway/length)
-		for end, p := range map[uint32]Point{k.A.Node.Index: Along(a, b, l.Bends[i], share), k.B.Node.Index: Along(a, b, l.Bends[i], 1-share)} {
+		for end, p := range map[uint32]Point{
+			k.A.Node.Index: Along(a, b, l.Bends[i], share),
+			k.B.Node.Index: Along(a, b, l.Bends[i], 1-share),
+		} {
 			angles[end] = append(angles[end], math.Atan2(p.Y-l.Switches[end].Y, p.X-l.Switches[end].X))
 		}
 		for step := 0.0; clear && step < length; step += near / 2 {
@@ -100,8 +103,8 @@ func (l *Layout) hang(g *topology.Graph, clear bool) {
 	}
 }
 
-// gaps are the angles of two links of a switch, one after another, those with most room between them
-// first.
+// gaps are the angles of two links of a switch, one after another, those with most room between
+// them first.
 func gaps(angles []float64) (list [][2]float64) {
 	slices.Sort(angles)
 	for i, a := range angles {

@@ -63,13 +63,14 @@ func rows(g *topology.Graph) Layout {
 }
 
 // sideBySide is how many planes of x by y switches make a row: all of them if that is at most two
-// and a half times as wide as high. Those of a torus make two rows at most, so that the last stands below the
-// first.
+// and a half times as wide as high. Those of a torus make two rows at most, so that the last stands
+// below the first.
 func sideBySide(kind topology.Kind, x, y, planes int) int {
 	const widest = 2.5
 	for n := 1; ; n++ {
 		wide := (planes + n - 1) / n
-		if wide == 1 || float64(wide*(x+1)-1) <= widest*float64(n*(y+1)-1) || kind == topology.Torus && (n == 2 || planes == 3) {
+		if wide == 1 || float64(wide*(x+1)-1) <= widest*float64(n*(y+1)-1) ||
+			kind == topology.Torus && (n == 2 || planes == 3) {
 			return wide
 		}
 	}

@@ -72,7 +72,8 @@ func WriteJSON(w io.Writer, g *topology.Graph) error {
 // blank is a layout of g with no place settled.
 func blank(kind string, g *topology.Graph) Layout {
 	return Layout{
-		Kind: kind, Switches: make([]Point, len(g.Switches)), NICs: make([]Point, len(g.NICs)), Bends: make([]float64, len(g.Links)),
+		Kind: kind, Switches: make([]Point, len(g.Switches)), NICs: make([]Point, len(g.NICs)),
+		Bends: make([]float64, len(g.Links)),
 	}
 }
 

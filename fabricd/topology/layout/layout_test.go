@@ -25,12 +25,14 @@ func load(t *testing.T, text string) *topology.Graph {
 }
 
 var specs = map[string]string{
-	"kary-ntree:4,3": layout.Tree, "kary-ntree:2,4": layout.Tree, "kary-ntree:4,1": layout.Tree, "mport-tree:36,2": layout.Tree, "mport-tree:4,3": layout.Tree,
+	"kary-ntree:4,3": layout.Tree, "kary-ntree:2,4": layout.Tree, "kary-ntree:4,1": layout.Tree,
+	"mport-tree:36,2": layout.Tree, "mport-tree:4,3": layout.Tree,
 	"leaf-spine:4,8,12": layout.Tree, "leaf-spine:12,2,1": layout.Tree,
 	"mesh:5": layout.Grid, "mesh:8x8": layout.Grid, "torus:8x8,nics=3": layout.Grid, "torus:2x3": layout.Grid,
 	"torus:4x4x4": layout.Planes, "mesh:9x9x9": layout.Planes, "torus:3x3x3x3": layout.Planes,
 	"ring:3": layout.Ring, "ring:16,nics=2": layout.Ring, "torus:12": layout.Ring,
-	"irregular:2,1,1": layout.Free, "irregular:64,128,7,nics=2": layout.Free, "irregular:500,499,1": layout.Free, "irregular:300,600,1": layout.Free, "irregular:1500,3000,1": layout.Free,
+	"irregular:2,1,1": layout.Free, "irregular:64,128,7,nics=2": layout.Free, "irregular:500,499,1": layout.Free,
+	"irregular:300,600,1": layout.Free, "irregular:1500,3000,1": layout.Free,
 }
 
 func TestEveryKindOfTopologyIsLaidOutWithoutOverlap(t *testing.T) {
@@ -148,7 +150,10 @@ func TestNeighboursOfAMeshAreOneUnitApartAndLinksAroundATorusAreBent(t *testing.
 }
 
 func TestATorusIsBentWhereItGoesAround(t *testing.T) {
-	for spec, want := range map[string]int{"torus:5x6,wrap=x": 6, "torus:5x6,wrap=y": 5, "torus:5x6,wrap=xy": 11, "mesh:5x6": 0} {
+	for spec, want := range map[string]int{
+		"torus:5x6,wrap=x": 6, "torus:5x6,wrap=y": 5, "torus:5x6,wrap=xy": 11,
+		"mesh:5x6": 0,
+	} {
 		bent := 0
 		for _, b := range layout.Of(topologytest.Parse(t, spec)).Bends {
 			if b != 0 {
@@ -162,7 +167,8 @@ func TestATorusIsBentWhereItGoesAround(t *testing.T) {
 func TestPlanesStandSideBySide(t *testing.T) {
 	g := topologytest.Parse(t, "torus:4x4x4")
 	l := layout.Of(g)
-	corner := []layout.Point{{X: 0, Y: 0}, {X: 5, Y: 0}, {X: 5, Y: 5}, {X: 0, Y: 5}} // so that each is beside or below the next
+	// so that each is beside or below the next
+	corner := []layout.Point{{X: 0, Y: 0}, {X: 5, Y: 0}, {X: 5, Y: 5}, {X: 0, Y: 5}}
 	for i, s := range g.Switches {
 		at := corner[s.Coord[2]]
 		assert.InDelta(t, float64(s.Coord[0])+at.X, l.Switches[i].X-l.Switches[0].X, 1e-9, s.Name)
@@ -187,7 +193,8 @@ func TestAFreeLayoutShowsWhatIsFarApart(t *testing.T) {
 	for i := range 40 {
 		text += "  - {a: s" + itoa(2*i) + ", b: s" + itoa(2*i+1) + "}\n"
 		if i < 39 {
-			text += "  - {a: s" + itoa(2*i) + ", b: s" + itoa(2*i+2) + "}\n  - {a: s" + itoa(2*i+1) + ", b: s" + itoa(2*i+3) + "}\n"
+			text += "  - {a: s" + itoa(2*i) + ", b: s" + itoa(2*i+2) + "}\n  - {a: s" + itoa(2*i+1) + ", b: s" + itoa(2*i+3) +
+				"}\n"
 		}
 	}
 	l := layout.Of(load(t, text))
@@ -251,7 +258,8 @@ func TestGraphsOfNoUsualShapeAreLaidOutToo(t *testing.T) {
 func itoa(i int) string { return string(rune('0'+i/10)) + string(rune('0'+i%10)) }
 
 func TestLinksBetweenTheSameTwoSwitchesAreBentApart(t *testing.T) {
-	g := load(t, "switches: [{id: s0}, {id: s1}, {id: s2}]\nlinks: [{a: s0, b: s1}, {a: s0, b: s1}, {a: s1, b: s0}, {a: s1, b: s2}]\n")
+	g := load(t, "switches: [{id: s0}, {id: s1}, {id: s2}]\nlinks: [{a: s0, b: s1}, {a: s0, b: s1}, {a: s1, b: s0}, {a: "+
+		"s1, b: s2}]\n")
 	l := layout.Of(g)
 	bends := slices.Clone(l.Bends)
 	slices.Sort(bends)

@@ -84,7 +84,8 @@ func (m Map) Write(w io.Writer) error {
 	}
 	title := m.Title
 	title = cmp.Or(title, m.Graph.Spec)
-	root := tag("svg", "xmlns", "http://www.w3.org/2000/svg", "width", px(wide), "height", px(high), "viewBox", "0 0 "+px(wide)+" "+px(high),
+	root := tag("svg", "xmlns", "http://www.w3.org/2000/svg", "width", px(wide), "height", px(high), "viewBox",
+		"0 0 "+px(wide)+" "+px(high),
 		"role", "img", "font-family", "ui-monospace, monospace", "font-size", strconv.Itoa(nameSize), "fill", "#222")
 	root.Title = title
 	root.add(tag("rect", "width", "100%", "height", "100%", "fill", "#fff"))
@@ -244,7 +245,8 @@ func (p *painter) nicNames() float64 {
 func (p *painter) nics() *element {
 	group := tag("g", "fill", "#fff", "stroke", "#333", "font-size", strconv.Itoa(nicSize))
 	room, radius := p.nicNames(), "2.5"
-	if len(p.Layout.NICs) > 1 && p.unit*math.Hypot(p.Layout.NICs[1].X-p.Layout.NICs[0].X, p.Layout.NICs[1].Y-p.Layout.NICs[0].Y) < 5 {
+	if len(p.Layout.NICs) > 1 &&
+		p.unit*math.Hypot(p.Layout.NICs[1].X-p.Layout.NICs[0].X, p.Layout.NICs[1].Y-p.Layout.NICs[0].Y) < 5 {
 		radius = "1"
 	}
 	for i, n := range p.Graph.NICs {

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 )
 
-// steepest is how far apart two tiers are for each unit that a link between them leads aside: flatter
-// links would cross the boxes of the switches beside their own.
+// steepest is how far apart two tiers are for each unit that a link between them leads aside:
+// flatter links would cross the boxes of the switches beside their own.
 const steepest = 0.36
 
 // tiers lays out a tree, tier 0 on top. Tiers are never closer than one unit, nor than half of the

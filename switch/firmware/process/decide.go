@@ -48,8 +48,8 @@ type round struct {
 	done chan struct{} // all have an answer
 }
 
-// decide has the program decide. The first of a round asks for all, and if the program fails, it has
-// failed all of them.
+// decide has the program decide. The first of a round asks for all, and if the program fails, it
+// has failed all of them.
 func (p *Process) decide(asks []*asked) {
 	if len(asks) == 0 {
 		return
@@ -99,8 +99,8 @@ var turns = map[string]switching.Turn{
 	"": switching.Straight, "straight": switching.Straight, "reroute": switching.Reroute, "u-turn": switching.UTurn,
 }
 
-// decision is what the answer to k says; the error says why it cannot be, and what to do. The caller
-// has the turn.
+// decision is what the answer to k says; the error says why it cannot be, and what to do. The
+// caller has the turn.
 func (p *Process) decision(k *asked, a *answer) (d switching.Decision, err error) {
 	ports, vcs := k.place.Ports(), k.question.VCs
 	turn, known := turns[a.Turn]

@@ -14,7 +14,8 @@ import (
 // Version is that of the protocol, docs/reference/exec.md.
 const Version = 1
 
-// Bounds on what a program may say and have remembered. Chosen by us, far above what any firmware needs.
+// Bounds on what a program may say and have remembered. Chosen by us, far above what any firmware
+// needs.
 const (
 	MaxMessage   = 1 << 20 // bytes
 	maxText      = 256     // bytes

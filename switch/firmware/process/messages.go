@@ -12,8 +12,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// messages reads and writes messages: lines of JSON, or msgpack with its length in four bytes before
-// it, the most significant first.
+// messages reads and writes messages: lines of JSON, or msgpack with its length in four bytes
+// before it, the most significant first.
 type messages struct {
 	in     *bufio.Scanner
 	out    io.Writer
@@ -70,8 +70,8 @@ func (m *messages) read(to any) error {
 	return nil
 }
 
-// write writes messages at once. A program that does not take them does not answer either, and reading
-// says why.
+// write writes messages at once. A program that does not take them does not answer either, and
+// reading says why.
 func (m *messages) write(list ...any) {
 	var b bytes.Buffer
 	for _, v := range list {

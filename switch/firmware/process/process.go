@@ -4,11 +4,11 @@
 //
 // # Who owns what
 //
-// Whoever has the turn owns the program until it has answered. Those who come meanwhile ask together in
-// the next round. When the program has ended, the next round starts it again, later each time that it ends
-// soon. A goroutine for each run waits for its end. [Process.Close] ends the program and returns when it
-// is gone. A program whose standard input is closed is to end by itself, so none outlives a process of
-// ours that is killed.
+// Whoever has the turn owns the program until it has answered. Those who come meanwhile ask
+// together in the next round. When the program has ended, the next round starts it again, later
+// each time that it ends soon. A goroutine for each run waits for its end. [Process.Close] ends the
+// program and returns when it is gone. A program whose standard input is closed is to end by
+// itself, so none outlives a process of ours that is killed.
 package process
 
 import (

@@ -39,8 +39,8 @@ type told struct {
 	Questions []*question       `json:"questions"`
 }
 
-// program is a firmware that sends each packet out of the port by the number of its destination, and
-// has the faults that how names.
+// program is a firmware that sends each packet out of the port by the number of its destination,
+// and has the faults that how names.
 func program(how string) {
 	in := bufio.NewReader(os.Stdin)
 	h := hello{

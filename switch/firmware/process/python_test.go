@@ -14,8 +14,8 @@ import (
 
 const pythonProgram = "../examples/python/fw.py"
 
-// The example in Python decides as deterministic-link does, for every packet that can come, with any
-// one or two links of the switch dead.
+// The example in Python decides as deterministic-link does, for every packet that can come, with
+// any one or two links of the switch dead.
 func TestTheExampleInPythonIsDeterministicLink(t *testing.T) {
 	testenv.Need(t, "python3", "python3")
 	p := startProgram(t, Config{Path: pythonProgram})

@@ -5,8 +5,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// place tells where a switch stands, before the first question about it. One of a number that was told
-// before takes the place of that.
+// place tells where a switch stands, before the first question about it. One of a number that was
+// told before takes the place of that.
 type place struct {
 	Place int           `json:"place"`
 	ID    weft.SwitchID `json:"id"`
@@ -59,7 +59,8 @@ type batch struct {
 	Answers   []answer    `json:"answers,omitempty"`
 }
 
-// question has the names of a question to fabricd explain. What the program does not read is left out.
+// question has the names of a question to fabricd explain. What the program does not read is left
+// out.
 type question struct {
 	Place  int               `json:"place"`
 	InPort weft.PortID       `json:"in_port"`

@@ -115,8 +115,8 @@ func (r *run) ask(asks []*asked) (_ []answer, err error) {
 	return a.Answers, nil
 }
 
-// stop ends the program because of err, waits until it is gone, and returns the reason: where err is
-// only that it says no more, what ended it.
+// stop ends the program because of err, waits until it is gone, and returns the reason: where err
+// is only that it says no more, what ended it.
 func (r *run) stop(err error) error {
 	r.end(err)
 	<-r.done

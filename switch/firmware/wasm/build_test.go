@@ -23,8 +23,8 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) st
 	return string(out)
 }
 
-// kept compares a guest that was built anew with the one in the repository: they decide alike and, if
-// the same compiler has built them, have the same bytes. With -update it takes its place.
+// kept compares a guest that was built anew with the one in the repository: they decide alike and,
+// if the same compiler has built them, have the same bytes. With -update it takes its place.
 func kept(t *testing.T, file, built string, same bool) {
 	t.Helper()
 	b, err := os.ReadFile(built)

@@ -115,9 +115,10 @@ func shuffled(tb testing.TB, spec string, rnd *rand.Rand) []*weft.Place {
 	return list
 }
 
-// decidesAs has a module decide beside the firmware that it is written after, at every switch of some
-// trees and for every arrival, so many times with random ports dead and random registers: it gives
-// the same candidates, rule and step, writes the same, and looks at the same ports in the same order.
+// decidesAs has a module decide beside the firmware that it is written after, at every switch of
+// some trees and for every arrival, so many times with random ports dead and random registers: it
+// gives the same candidates, rule and step, writes the same, and looks at the same ports in the
+// same order.
 func decidesAs(t *testing.T, m *wasm.Module, name string, times int) {
 	rnd := rand.New(rand.NewPCG(testenv.Seed(t, 1), 2))
 	trees := map[string][]*weft.Place{"kary-ntree:4,3 shuffled": shuffled(t, "kary-ntree:4,3", rnd)}

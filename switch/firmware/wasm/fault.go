@@ -8,8 +8,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Fault is a guest that trapped or answered what cannot be. Route of a [Module]'s firmware panics with
-// one: the switch discards the packet and goes on, see [switching.Config].Panicked.
+// Fault is a guest that trapped or answered what cannot be. Route of a [Module]'s firmware panics
+// with one: the switch discards the packet and goes on, see [switching.Config].Panicked.
 type Fault struct {
 	File   string // of the module
 	Switch string // where it was asked

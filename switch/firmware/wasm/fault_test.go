@@ -243,8 +243,8 @@ func TestAModuleThatCannotBeUsedIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "firmware: open ./no.wasm: no such file")
 }
 
-// One module serves the fabrics of many tests. Switches that it has seen take no more memory, and when
-// there is none for one more, another instance has some.
+// One module serves the fabrics of many tests. Switches that it has seen take no more memory, and
+// when there is none for one more, another instance has some.
 func TestManyFabricsTakeNoMoreMemoryThanOne(t *testing.T) {
 	m := guest{rules: []string{"r"}, route: to(1, 0), pages: 2}.load(t) // it does not let its memory grow
 	for k := range 2000 {

@@ -10,8 +10,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// Whatever a guest writes where its answer is, the host takes it as a decision that a switch can carry
-// out, or refuses it, and never panics.
+// Whatever a guest writes where its answer is, the host takes it as a decision that a switch can
+// carry out, or refuses it, and never panics.
 func FuzzAnswer(f *testing.F) {
 	m := guest{rules: []string{"a", "b"}, register: 4, route: to(1, 0)}.load(f)
 	i, _, err := m.start()
@@ -51,8 +51,8 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// Whatever a guest declares, at whatever addresses, it is a firmware within the bounds or refused. The
-// memory is all that there is: declaration, texts and registers lie about in it.
+// Whatever a guest declares, at whatever addresses, it is a firmware within the bounds or refused.
+// The memory is all that there is: declaration, texts and registers lie about in it.
 func FuzzDeclaration(f *testing.F) {
 	m := guest{rules: []string{"a"}, register: 4, route: to(1, 0)}.load(f)
 	i, declared, err := m.start()

@@ -15,8 +15,8 @@ import (
 	switching "github.com/weft-fabric/weft/switch"
 )
 
-// imported is a function that the guest calls. Its arguments are in the stack, and its result, if it
-// has one, is put there.
+// imported is a function that the guest calls. Its arguments are in the stack, and its result, if
+// it has one, is put there.
 type imported = func(i *instance, guest api.Module, stack []uint64)
 
 // ours are the functions of module weft.

@@ -20,10 +20,10 @@ const workGlobal = "weft_work"
 
 // meter rewrites a module so that its work is counted: a global, exported as workGlobal and first
 // set to start, falls with each call of a function by the number of its variables and of its
-// instructions outside loops, and with each pass of a loop by those of its body outside inner loops.
-// What fills or copies n bytes costs n/8 more, and growing the memory by a page 1,024. When the
-// global falls below zero, the module traps. So a guest that loops ends at the same instruction in
-// every run.
+// instructions outside loops, and with each pass of a loop by those of its body outside inner
+// loops. What fills or copies n bytes costs n/8 more, and growing the memory by a page 1,024. When
+// the global falls below zero, the module traps. So a guest that loops ends at the same instruction
+// in every run.
 //
 // It refuses what it cannot count, and imports of anything but functions. All else is left to the
 // validation of what it returns: code that names the new global, or the local that a function gets,
@@ -62,8 +62,8 @@ type metering struct {
 	memory   bool
 }
 
-// The sections that meter looks at. They come in the order of their numbers, but for the last, which
-// comes before code.
+// The sections that meter looks at. They come in the order of their numbers, but for the last,
+// which comes before code.
 const (
 	sectionCustom    = 0
 	sectionType      = 1
@@ -185,8 +185,8 @@ func (m *metering) code(r *reader) ([]byte, error) {
 	return out, nil
 }
 
-// charge is where work is taken off: so many instructions or, before one that fills, copies or grows,
-// the length on top of the stack, shifted to the left.
+// charge is where work is taken off: so many instructions or, before one that fills, copies or
+// grows, the length on top of the stack, shifted to the left.
 type charge struct {
 	at    int
 	cost  int64

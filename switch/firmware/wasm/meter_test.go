@@ -200,7 +200,8 @@ func (p *program) module() []byte {
 	return out
 }
 
-// outcome is all that can be seen of a run of a program: the result or the trap, the global, the memory.
+// outcome is all that can be seen of a run of a program: the result or the trap, the global, the
+// memory.
 func outcome(t *testing.T, module []byte) (seen []string, left int64) {
 	ctx := t.Context()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
@@ -244,8 +245,8 @@ func TestAModuleWhoseWorkIsCountedDoesTheSame(t *testing.T) {
 	require.Less(t, traps, n*9/10)
 }
 
-// Whatever a file holds, counting its work ends without a panic, and what comes of it validates just
-// if the file does.
+// Whatever a file holds, counting its work ends without a panic, and what comes of it validates
+// just if the file does.
 func FuzzMeter(f *testing.F) {
 	for k := range 5 {
 		f.Add((&program{Rand: rand.New(rand.NewPCG(1, uint64(k)))}).module())

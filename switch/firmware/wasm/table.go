@@ -7,8 +7,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// tell puts the forwarding table of a switch into the guest's memory, where the last one was if there
-// is room.
+// tell puts the forwarding table of a switch into the guest's memory, where the last one was if
+// there is room.
 func (i *instance) tell(s *standing, t *tables.Tables) error {
 	k := table(s.place.Switch, t)
 	if n := uint32(len(k.b)); n > s.space {

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/switch/tables"
 )
 
-// forwardsByTables has a guest that names an engine decide beside the built-in firmware of engines, by
-// tables of many kinds and of one switch alone, which take each other's place.
+// forwardsByTables has a guest that names an engine decide beside the built-in firmware of engines,
+// by tables of many kinds and of one switch alone, which take each other's place.
 func forwardsByTables(t *testing.T, m *wasm.Module) {
 	require.Equal(t, "lash:layers=3", m.Firmware().Engine)
 	rnd := rand.New(rand.NewPCG(testenv.Seed(t, 1), 2))

@@ -22,7 +22,8 @@ import (
 )
 
 // ErrMissing is wrapped by the error for programs that are not installed.
-var ErrMissing = errors.New("not installed: install the packages opensm, ibsim-utils, libumad2sim0 and infiniband-diags")
+var ErrMissing = errors.New(
+	"not installed: install the packages opensm, ibsim-utils, libumad2sim0 and infiniband-diags")
 
 // ErrRefused is wrapped by the error for an engine that cannot route the fabric.
 var ErrRefused = errors.New("the engine refuses this fabric")

@@ -1,8 +1,8 @@
 //go:build wasip1
 
 // Command deterministic-link is R^link_deterministic of Sem-Jacobsen, Skeie, Lysne, Duato: Dynamic
-// Fault Tolerance in Fat Trees, as switch/firmware/deterministic_link.go has it: a test compares the
-// two.
+// Fault Tolerance in Fat Trees, as switch/firmware/deterministic_link.go has it: a test compares
+// the two.
 package main
 
 import "weft.example/firmware/weft"

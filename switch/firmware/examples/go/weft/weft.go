@@ -5,9 +5,9 @@
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o fw.wasm
 //
-// It calls [Serve] in an init function. It decides by the [Request] and by [PortUp] and [ReadRegister]
-// alone; what it keeps in variables is lost or seen by other switches. A decision that allocates
-// nothing never waits for the garbage collector.
+// It calls [Serve] in an init function. It decides by the [Request] and by [PortUp] and
+// [ReadRegister] alone; what it keeps in variables is lost or seen by other switches. A decision
+// that allocates nothing never waits for the garbage collector.
 package weft
 
 import (
@@ -110,8 +110,8 @@ type table struct {
 
 type counted struct{ count, at uint32 }
 
-// Ways are those of the switch's forwarding table for a packet to an address of a NIC that came by a
-// port in a VC, of a firmware with an Engine; in tables per layer NoPort is the port of one that
+// Ways are those of the switch's forwarding table for a packet to an address of a NIC that came by
+// a port in a VC, of a firmware with an Engine; in tables per layer NoPort is the port of one that
 // enters the layer here.
 func (q *Request) Ways(dst uint32, path, port uint16, vc uint8) []Hop {
 	t := at[table](q.table)
@@ -144,8 +144,8 @@ func (q *Request) Ways(dst uint32, path, port uint16, vc uint8) []Hop {
 	return unsafe.Slice(at[Hop](w.at), w.count)
 }
 
-// Candidate is a way that the packet may take. Its fields are 0 for those of the packet, or n for the
-// n-th of the answer, from 1.
+// Candidate is a way that the packet may take. Its fields are 0 for those of the packet, or n for
+// the n-th of the answer, from 1.
 type Candidate struct {
 	Port            uint16
 	VC, Class, Need uint8
@@ -220,8 +220,8 @@ func readRegister(i uint32) uint64
 // PortUp reports whether the link at a port is up.
 func PortUp(p uint16) bool { return portUp(uint32(p)) != 0 }
 
-// PortsUp is which of the ports first + k, for each bit k of which, have a link that is up. It takes as
-// long as one PortUp.
+// PortsUp is which of the ports first + k, for each bit k of which, have a link that is up. It
+// takes as long as one PortUp.
 func PortsUp(first uint16, which uint64) uint64 { return portsUp(uint32(first), which) }
 
 // ReadRegister is the value of a register of this switch.
@@ -304,8 +304,8 @@ func check(place, vcs uint32) uint32 {
 	return listOf([]text{textOf(why)}).at
 }
 
-// PlaceAt is the place that weft_channel_number is given, which a firmware that numbers its channels
-// exports itself.
+// PlaceAt is the place that weft_channel_number is given, which a firmware that numbers its
+// channels exports itself.
 func PlaceAt(address uint32) *Place { return at[Place](address) }
 
 // Place is where the switch stands.
@@ -363,7 +363,8 @@ func (p *Place) Name() string { return unsafe.String(at[byte](p.name), p.nameLen
 // Tree is the place in a tree; nil unless the topology is one.
 func (p *Place) Tree() *Tree { return at[Tree](p.tree) }
 
-// Dims are the dimensions of a mesh or torus, and how many NICs each switch has; nil unless it is one.
+// Dims are the dimensions of a mesh or torus, and how many NICs each switch has; nil unless it is
+// one.
 func (p *Place) Dims() (dims []Dim, nics uint32) {
 	if p.grid == 0 {
 		return nil, 0
@@ -454,7 +455,8 @@ func (t *Tree) LiveUp(j uint32, skip uint16) uint16 {
 	return NoPort
 }
 
-// OtherDown is the first live down port after p in cyclic order, but for p; NoPort if there is none.
+// OtherDown is the first live down port after p in cyclic order, but for p; NoPort if there is
+// none.
 func (t *Tree) OtherDown(p uint16) uint16 {
 	for i := uint32(1); i <= t.Down; i++ {
 		if q := t.DownAt((uint32(t.DownIndex(p)) + i) % t.Down); q != p && PortUp(q) {
