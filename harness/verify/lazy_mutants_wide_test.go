@@ -28,9 +28,9 @@ func TestAMutantOfEveryRuleIsCaughtOrAsGoodInWideTrees(t *testing.T) {
 	testenv.Unraced(t)
 	for _, c := range []manySets{
 		{on: "kary-ntree:4,2", most: 3},
-		{on: "kary-ntree:4,3", most: 3, long: true},
-		{on: "kary-ntree:8,2", most: 7},
-		{on: "kary-ntree:8,3", most: 7, long: true},
+		{on: "kary-ntree:4,3", most: 3, hours: true},
+		{on: "kary-ntree:8,2", most: 7, long: true},
+		{on: "kary-ntree:8,3", most: 7, hours: true},
 	} {
 		for _, fw := range firmware.All() {
 			if !fw.Symmetric || fw.Tolerance.One || !fw.Tolerance.Links {
