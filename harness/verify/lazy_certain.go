@@ -2,15 +2,14 @@ package verify
 
 import "slices"
 
-// settle takes from outcomes what their classes are certain of: what every packet that comes there
-// has found so on its way. What contradicts that cannot be, and what is that is not asked. Either
-// way it would be the same, but for what packets seem to be able to ask about later, see askable:
-// they remember less.
+// forgetCertain takes out of the outcomes of each class what is certain there: what every packet that
+// comes to it has found on its way. An outcome that contradicts it cannot happen and goes; a fact that
+// is certain need not be asked again. What is found stays the same. But fewer questions seem to lie
+// ahead of a packet, see askable, so that it remembers less.
 //
-// It is for faults that are there before packets are, for what has been found up stays so. Where it
-// is open what the cause of a dead port is, answers say something of other ports too, and all are
-// asked.
-func (w *lazyWalk) settle(certain []*certainty) {
+// It needs faults that are there before packets are: then what was found up stays up. Where the cause
+// of a dead port is open, answers say something of other ports too, so that certain facts stay.
+func (w *lazyWalk) forgetCertain(certain []*certainty) {
 	for c := range w.classes {
 		if certain[c] == nil {
 			continue // nobody comes there
@@ -33,7 +32,7 @@ func (w *lazyWalk) settle(certain []*certainty) {
 	}
 }
 
-// certainty is what packets that come to a class have found so, all of them. It is sorted.
+// certainty is what every packet that comes to a class has found, sorted.
 type certainty struct{ facts []fact }
 
 // certain finds what classes are certain of; nil: nobody comes there.
@@ -69,7 +68,7 @@ func (w *lazyWalk) certain(starts []int32) []*certainty {
 	return of
 }
 
-// leave leaves of what is certain what one of two lists has, and reports whether that is less.
+// leave keeps of what is certain what is in one of two lists, and reports whether that is less.
 func (c *certainty) leave(a, b []fact) bool {
 	if len(c.facts) == 0 {
 		return false

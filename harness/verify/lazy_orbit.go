@@ -197,7 +197,7 @@ func (w *lazyWalk) mirrors(s *orbits, from, to int) bool {
 			return false
 		}
 	}
-	return !w.stood || w.others(from, to, r)
+	return !w.stood || w.sameInOthers(from, to, r)
 }
 
 // startsAlike reports whether packets of a pair start in the states that some others become.

@@ -83,8 +83,8 @@ func (s *siblings) standsFor(dst weft.NICID) int {
 	return 0
 }
 
-// others calls do with the subtrees that are not explored for a NIC and how they become the one
-// that is, until it returns false.
+// others calls do for each subtree that is not explored where packets go to a NIC, with the swap that
+// makes it the one that is, until do returns false.
 func (s *siblings) others(dst weft.NICID, do func(b int, swap *renumbering) bool) bool {
 	for b, swap := range s.swaps[s.standsFor(dst)] {
 		if swap != nil && b != int(s.of[dst]) && !do(b, swap) {
@@ -99,17 +99,17 @@ func (s *siblings) explores(src, dst weft.NICID) bool {
 	return s.of[src] == s.of[dst] || int(s.of[src]) == s.standsFor(dst)
 }
 
-// few leaves of what packets of a flow start in what is explored.
-func (w *lazyWalk) few(f int, fs *flowSpace) {
+// startExplored drops the starts of packets whose subtree another stands for.
+func (w *lazyWalk) startExplored(f int, fs *flowSpace) {
 	fl := &w.m.flows[f]
 	w.restrict(fs, func(i int) bool { return w.siblings.explores(fl.srcs[i], fl.dst) })
 }
 
-// all has packets of all sources start in the states of those that stand for them, if the firmware
-// does the same there. ok is false where it does not.
-func (w *lazyWalk) all(f int, fs *flowSpace) (ok bool) {
+// startAll lets packets of all sources start in the states of the source that stands for theirs. ok is
+// false where the firmware does not do the same there.
+func (w *lazyWalk) startAll(f int, fs *flowSpace) (ok bool) {
 	s, fl := w.siblings, &w.m.flows[f]
-	if !w.others(f, f, nil) {
+	if !w.sameInOthers(f, f, nil) {
 		return false
 	}
 	at := map[weft.NICID]int{}
@@ -126,10 +126,10 @@ func (w *lazyWalk) all(f int, fs *flowSpace) (ok bool) {
 	})
 }
 
-// others reports whether the firmware does in the subtrees that are not explored what it has done
-// in the one that stands for them, with the packets to the destination that was walked to, or,
-// moved on by turn, to another.
-func (w *lazyWalk) others(f, to int, turn *renumbering) bool {
+// sameInOthers reports whether the firmware does in the subtrees that are not explored what it has done
+// in the one that stands for them: with packets to the destination f, or to another one, to, which f
+// becomes by a turn.
+func (w *lazyWalk) sameInOthers(f, to int, turn *renumbering) bool {
 	s, fs := w.siblings, &w.flows[f]
 	old, now := &w.m.flows[f], &w.m.flows[to]
 	apart, n := s.every, 0
@@ -160,7 +160,7 @@ func (w *lazyWalk) others(f, to int, turn *renumbering) bool {
 // chain is one renumbering and then another, which may be nil.
 type chain [2]*renumbering
 
-// at is what becomes of a switch and, if need be written to room, of its ports.
+// at is what becomes of a switch and of its ports, which are in room where both renumber.
 func (c chain) at(sw int32, room []weft.PortID) (to int32, ports []weft.PortID) {
 	to, ports = c[0].switches[sw], c[0].ports[sw]
 	if c[1] == nil {

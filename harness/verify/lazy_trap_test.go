@@ -80,7 +80,7 @@ func TestWhatSomePacketsHaveFoundIsNotCertain(t *testing.T) {
 				}
 			}
 		}
-		w.settle(certain)
+		w.forgetCertain(certain)
 		return w.relevant(known, to)
 	}
 	want, got := bothWays(t, "kary-ntree:3,2", "adaptive-link-one", 2, false, some)

@@ -130,7 +130,7 @@ func (w *lazyWalk) walk(ctx context.Context, f int) error {
 	slices.Sort(starts)
 	starts = slices.Compact(starts)
 	if w.fold == nil && w.faults.when == Before {
-		w.settle(w.certain(starts))
+		w.forgetCertain(w.certain(starts))
 	}
 	w.alike(starts)
 	if w.apart {
@@ -184,7 +184,7 @@ func (w *lazyWalk) states(ctx context.Context, f int) (*flowSpace, error) {
 		if w.only > 0 {
 			w.restrict(fs, func(i int) bool { return i == w.only-1 })
 		} else if w.stood {
-			w.few(f, fs)
+			w.startExplored(f, fs)
 		}
 		if w.fold != nil {
 			w.foldStarts(fs)
@@ -193,7 +193,7 @@ func (w *lazyWalk) states(ctx context.Context, f int) (*flowSpace, error) {
 			return nil, err
 		}
 		switch {
-		case !w.stood || w.all(f, fs):
+		case !w.stood || w.startAll(f, fs):
 			return fs, nil
 		case w.siblings.every > 1:
 			return nil, errCyclic

@@ -34,8 +34,8 @@ func (e *Engine) askForHugePages() {
 	})
 }
 
-// eachHugePage calls f for the addresses at which a huge page fits into the heap, which something
-// of is at an address.
+// eachHugePage calls f for each address at which a huge page fits into the heap, given an address in
+// the heap and what the system says of this process's memory.
 func eachHugePage(maps io.Reader, heap uintptr, f func(page uintptr)) {
 	for s := bufio.NewScanner(maps); s.Scan(); {
 		var from, to uintptr

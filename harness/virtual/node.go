@@ -246,6 +246,7 @@ func (n *Node) Impair(p weft.PortID, i link.Impairment) {
 	}
 	if k.sends < weft.Never { // at the old rate
 		k.sends = weft.Never
+		n.sends.remove(p)
 		n.mayTransmit(p, w.now)
 	}
 }

@@ -14,7 +14,8 @@ const mostNamed = 8
 // that are written and the paths of NICs: again when a manager has written some by which they
 // cannot, and then others.
 func (d *Driver) lookForCycle() {
-	if d.lookAgain = d.looking; d.looking {
+	if d.looking {
+		d.lookAgain = true
 		return
 	}
 	d.looking = true
@@ -33,11 +34,12 @@ func (d *Driver) lookForCycle() {
 			text = "tables can deadlock: packets can wait for each other in " + strings.Join(names, ", ")
 		}
 		d.post(func() {
-			if d.looking = false; text != "" && d.cycle == "" {
+			if text != "" && d.cycle == "" {
 				d.cfg.Note(text)
 			}
-			d.cycle = text
-			if d.lookAgain {
+			again := d.lookAgain
+			d.cycle, d.looking, d.lookAgain = text, false, false
+			if again {
 				d.lookForCycle()
 			}
 		})

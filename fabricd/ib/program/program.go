@@ -77,7 +77,8 @@ func Clean(c *exec.Cmd) {
 	}
 }
 
-// served reports whether there is a socket for programs that come in.
+// served reports whether a fabric has the socket at which programs come in; package sim, of Linux alone,
+// names and opens it.
 func served(fabric string) bool {
 	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Net: "unixgram", Name: "@" + fabric + ":ctl\x00"})
 	if err == nil {
