@@ -231,6 +231,9 @@ func (o *oracle) check() {
 	if held != sn.Held {
 		o.t.Fatalf("%d in the queues, %d held", held, sn.Held)
 	}
+	if o.wait.waiting != len(sn.Blocked) {
+		o.t.Fatalf("%d packets wait, and %d are counted", len(sn.Blocked), o.wait.waiting)
+	}
 	for _, b := range sn.Blocked {
 		for _, out := range b.For {
 			need := 1
