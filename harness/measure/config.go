@@ -45,9 +45,11 @@ type Config struct {
 	SwitchFlows bool
 
 	// Mechanisms, Region and FaultSets say what is to tolerate dead links, which may die, and how
-	// many sets of FaultCount are drawn, 0 for all; for package sweep likewise.
+	// many sets of FaultCount are drawn, 0 for all; for package sweep likewise. EverySet has one run
+	// judge all sets of FaultCount where otherwise one set is drawn.
 	Mechanisms, Region string
 	FaultSets          int
+	EverySet           bool
 
 	Switch settings.Switch // VCs: as many as the routing needs unless given; Batch is for live links
 	NIC    settings.NIC    // Notices and TraceEvery are refused: a measurement has neither

@@ -116,6 +116,7 @@ func (b *builder) config(ctx context.Context, s *settled) (measure.Config, []mis
 	b.network(ctx, s, &r.c, r.bad)
 	s.manager(b.kind, &r.c, r.bad)
 	s.tolerate(b.kind, &r.c, r.bad)
+	s.everySet(b.kind, &r.c, r.bad)
 	if b.kind == ofNetwork {
 		b.traffic(s, &r.c, r.bad)
 	}

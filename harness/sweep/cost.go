@@ -193,6 +193,9 @@ func cyclesOf(c *measure.Config, kind string) float64 {
 		warm *= 2
 	}
 	all := warm + float64(faults*c.FaultSpacing)
+	if faults > 0 {
+		all += float64(c.ReconfigureAfter)
+	}
 	if c.Hunt {
 		all += float64(c.MostCycles)
 	} else {

@@ -39,6 +39,7 @@ type Settings struct {
 	Mechanisms  *string `yaml:"mechanisms,omitempty" jsonschema_description:"With measure: tolerate: what leads packets around dead links, as I+D, Ix2 or none."`
 	Region      *string `yaml:"region,omitempty" jsonschema_description:"With measure: tolerate: which links may die: all, unless given, or distance-1, those of the switches next to one."`
 	FaultSets   *int    `yaml:"fault_sets,omitempty" jsonschema:"minimum=1" jsonschema_description:"With measure: tolerate: how many sets of faults are drawn, anew for each sample; all sets are counted unless given."`
+	EverySet    *bool   `yaml:"every_set,omitempty" jsonschema_description:"With measure: reroute or connectivity: a run judges all sets of so many faults, instead of drawing one; with reroute at most one fault, each link alone."`
 	Load        *Value  `yaml:"load,omitempty" jsonschema_description:"Share of a link's capacity that each NIC offers, above 0 and at most 1; or a name from loads."`
 	Traffic     *string `yaml:"traffic,omitempty" jsonschema_description:"Pattern of the traffic without its load, as uniform or pairwise; options follow after a comma."`
 	DrawByLoad  *bool   `yaml:"draw_by_load,omitempty" jsonschema_description:"The seed depends on the load too, so that what traffic draws, as the pairs of pairwise, is drawn anew for each load."`

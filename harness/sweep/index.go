@@ -61,40 +61,82 @@ func Index(dir string) (int, error) {
 	return len(list), put(filepath.Join(dir, readmeName), indexHead, text)
 }
 
-// claimsName is the page that [Publish] writes, claimsHead its beginning, claimsFigures how its
-// figures are called.
+// claimsName is the page that [Publish] writes, claimsData what it was last written of, claimsHead
+// its beginning, claimsFigures how its figures are called.
 const (
 	claimsName    = "claims.md"
+	claimsData    = "claims.json"
 	claimsHead    = "# What the papers say, and what we measured\n\nWritten by `make figures`, not by hand."
 	claimsFigures = "claims-"
 )
 
 // Publish writes TO/claims.md: what [Index] says of the results below dir. A figure of each
-// experiment is copied to where the page is, and figures of an earlier one go. It returns how many
-// experiments there are.
+// experiment is copied to where the page is. An experiment that is not below dir keeps what the
+// page says of it and its figure, by TO/claims.json: so the page can be made in parts, on several
+// machines. Publish returns how many experiments it has taken from dir.
 func Publish(dir, to string) (int, error) {
 	list, _, err := collect(dir)
 	if err != nil {
 		return 0, err
 	}
-	name := func(r record, s shown) string { return claimsFigures + r.folder + "-" + s.Name + ".svg" }
-	if err := put(filepath.Join(to, claimsName), claimsHead, claimsHead+resultsText(list, name)); err != nil {
+	all, err := published(to)
+	if err != nil {
 		return 0, err
 	}
-	old, err := filepath.Glob(filepath.Join(to, claimsFigures+"*.svg"))
+	figures := map[string]bool{}
+	name := func(r record, s shown) string { return claimsFigures + r.folder + "-" + s.Name + ".svg" }
+	for _, r := range list {
+		all[r.folder] = r
+	}
+	page := make([]record, 0, len(all))
+	for folder, r := range all {
+		r.folder = folder
+		page = append(page, r)
+		if len(r.Figures) > 0 {
+			figures[filepath.Join(to, name(r, r.Figures[0]))] = true
+		}
+	}
+	sortRecords(page)
+	if err := put(filepath.Join(to, claimsName), claimsHead, claimsHead+resultsText(page, name)); err != nil {
+		return 0, err
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err == nil {
+		err = replace(filepath.Join(to, claimsData), append(data, '\n'))
+	}
+	old, globbed := filepath.Glob(filepath.Join(to, claimsFigures+"*.svg"))
+	err = errors.Join(err, globbed)
 	for _, path := range old {
-		err = errors.Join(err, os.Remove(path))
+		if !figures[path] {
+			err = errors.Join(err, os.Remove(path))
+		}
 	}
 	for _, r := range list {
 		if len(r.Figures) == 0 || err != nil {
 			continue
 		}
-		var data []byte
 		if data, err = os.ReadFile(filepath.Join(dir, r.folder, r.Figures[0].Name+".svg")); err == nil {
 			err = replace(filepath.Join(to, name(r, r.Figures[0])), data)
 		}
 	}
 	return len(list), err
+}
+
+// published are the experiments of the page that is there, by folder.
+func published(to string) (map[string]record, error) {
+	all := map[string]record{}
+	path := filepath.Join(to, claimsData)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not what this command has written: %w: move it, or name another folder", path, err)
+	}
+	return all, nil
 }
 
 // put writes a page that begins with head, unless another page has its name.
@@ -134,8 +176,12 @@ func collect(dir string) (list []record, pages []string, err error) {
 		return nil, nil, fmt.Errorf(
 			"%s has no folder with results of an experiment: run fabricd sweep with --out %s/NAME first", dir, dir)
 	}
-	slices.SortFunc(list, func(a, b record) int { return strings.Compare(natural(a.folder), natural(b.folder)) })
+	sortRecords(list)
 	return list, pages, nil
+}
+
+func sortRecords(list []record) {
+	slices.SortFunc(list, func(a, b record) int { return strings.Compare(natural(a.folder), natural(b.folder)) })
 }
 
 func readRecord(dir string) (r record, err error) {

@@ -142,8 +142,18 @@ func TestClaimsArePublishedByPaper(t *testing.T) {
 		assert.Contains(t, text, "]("+name+")")
 		assert.Contains(t, page[name], "<svg")
 	}
-	assert.Len(t, page, 3, "figures that no result has any more are gone")
+	assert.Len(t, page, 4, "figures that no result has any more are gone")
+
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "one")))
+	n, err := Publish(dir, to)
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.Equal(t, page, contents(t, to), "what is not there keeps what the page says")
+	require.NoError(t, os.WriteFile(filepath.Join(to, "claims.json"), []byte("[]"), 0o600))
+	_, err = Publish(dir, to)
+	require.ErrorContains(t, err, "claims.json is not what this command has written")
+	require.NoError(t, os.Remove(filepath.Join(to, "claims.json")))
 	require.NoError(t, os.WriteFile(filepath.Join(to, "claims.md"), []byte("# Mine\n"), 0o600))
-	_, err := Publish(dir, to)
+	_, err = Publish(dir, to)
 	require.ErrorContains(t, err, "claims.md is no page that this command has written")
 }

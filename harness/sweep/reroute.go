@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/subnet/manage"
 	"github.com/weft-fabric/weft/fabricd/subnet/reroute"
 	"github.com/weft-fabric/weft/fabricd/topology"
+	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/measure"
 	"github.com/weft-fabric/weft/harness/verify"
 )
@@ -57,6 +58,9 @@ func (r *rerouting) run(ctx context.Context, c measure.Config) (measure.Result, 
 	if err := ctx.Err(); err != nil {
 		return measure.Result{}, err
 	}
+	if c.EverySet {
+		return eachLink(ctx, &c)
+	}
 	same := fmt.Sprintf("%s\n%s\n%s\n%v", c.Topology.Spec, c.Routing, c.Manager, c.SwitchFlows)
 	ch, err := r.chains.get(fmt.Sprintf("%s\n%s\n%d", same, c.FaultKind, c.Seed), func() (*chain, error) {
 		drawn, err := c.Faultable()
@@ -69,6 +73,42 @@ func (r *rerouting) run(ctx context.Context, c measure.Config) (measure.Result, 
 		return measure.Result{}, err
 	}
 	return ch.result(ctx, c.FaultCount)
+}
+
+// eachLink is a run in which each link between switches dies alone, or, with no fault, none. Share
+// is the mean of the faults that are reconfigured around.
+func eachLink(ctx context.Context, c *measure.Config) (measure.Result, error) {
+	r := measure.Result{Faults: c.FaultCount, Stable: true, DeadlockAt: -1}
+	m, err := managerOf(c.Manager)
+	if err != nil {
+		return r, err
+	}
+	o := reroute.Options{SwitchFlows: c.SwitchFlows}
+	if c.FaultCount == 0 {
+		routes, err := reroute.New(ctx, c.Topology, c.Routing, m, o)
+		if err != nil {
+			return r, err
+		}
+		s, err := routes.Try(ctx)
+		if err != nil {
+			return r, err
+		}
+		r.Acyclic = s.Acyclic
+		judged(&r, 1, uint64(b2i(!s.Tolerated())))
+		return r, nil
+	}
+	q, err := reroute.NewQuery(ctx, c.Topology, c.Routing, m, o)
+	if err != nil {
+		return r, err
+	}
+	all, err := q.Each(ctx, work.Local{Workers: max(1, c.Workers)}, func(int, int) {})
+	if err != nil {
+		return r, err
+	}
+	each := all.ByFaults[0]
+	r.Acyclic, r.RerouteShare = all.Acyclic, each.Moved
+	judged(&r, uint64(all.Runs), uint64(all.Runs-each.Tolerated))
+	return r, nil
 }
 
 // begin is a run before its first fault.

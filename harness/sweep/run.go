@@ -320,6 +320,9 @@ func (w *start) size(point int) float64 {
 	case ofLayers:
 		size *= 10 * pairs // which are taken one by one
 	}
+	if c.EverySet && w.e.Measure == ofReroute {
+		size *= float64(len(c.Topology.Links))
+	}
 	return size
 }
 

@@ -65,8 +65,9 @@ func (e *Experiment) Settle(o Options) (*Settling, error) {
 
 // drawsNothing reports whether all samples of a point are the same.
 func (e *Experiment) drawsNothing() bool {
-	draws := func(pt point) bool { return pt.config.FaultSets > 0 }
-	return e.Measure == ofTolerate && !slices.ContainsFunc(e.full.points, draws)
+	return !slices.ContainsFunc(e.full.points, func(pt point) bool {
+		return pt.config.FaultSets > 0 || !pt.config.EverySet && e.Measure != ofTolerate
+	})
 }
 
 // Name is that of the experiment.

@@ -15,7 +15,7 @@ import (
 // the result only Tolerated and the fields after it are set, Events as the sets that were judged,
 // and Connected, so that no run is left out.
 func Tolerate(ctx context.Context, c measure.Config) (measure.Result, error) {
-	r := measure.Result{Faults: c.FaultCount, Connected: true, Stable: true, DeadlockAt: -1}
+	r := measure.Result{Faults: c.FaultCount, Stable: true, DeadlockAt: -1}
 	q, m, err := tolerating(&c)
 	if err != nil {
 		return r, err
@@ -67,11 +67,18 @@ func tolerating(c *measure.Config) (*tolerate.Query, direct.Mechanisms, error) {
 	return q, m, err
 }
 
-func fillTolerated(r *measure.Result, n *tolerate.Counts, switches int) {
-	r.Tolerated, r.Sets, r.NotTolerated, r.Events = n.NotTolerated == 0, n.Sets, n.NotTolerated, n.Judged
-	if n.Sets > 0 {
-		r.NotToleratedShare = float64(n.NotTolerated) / float64(n.Sets)
+// judged notes how many sets of faults there are, and how many of them are not tolerated. Connected
+// is set so that means leave no run out.
+func judged(r *measure.Result, sets, not uint64) {
+	r.Connected, r.Tolerated, r.Sets, r.NotTolerated = true, not == 0, sets, not
+	if sets > 0 {
+		r.NotToleratedShare = float64(not) / float64(sets)
 	}
+}
+
+func fillTolerated(r *measure.Result, n *tolerate.Counts, switches int) {
+	r.Events = n.Judged
+	judged(r, n.Sets, n.NotTolerated)
 	if t := float64(n.Tolerated()); t > 0 {
 		affected, all := float64(n.Pairs.Affected)/t, float64(switches)
 		r.AffectedShare, r.AffectedOfAll = affected/(all*(all-1)), affected/(all*all)
