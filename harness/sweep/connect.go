@@ -77,7 +77,7 @@ func everySet(ctx context.Context, c *measure.Config, r *measure.Result) error {
 	}
 	found, err := verify.Run(ctx, verify.Config{
 		Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs), Workers: max(1, c.Workers),
-		Sets: verify.Sets{Kind: verify.Kind(c.FaultKind), Min: c.FaultCount, Max: c.FaultCount},
+		Sets: verify.Sets{Kind: verify.Kind(c.FaultKind), Max: c.FaultCount}, // with a least size they are taken one by one
 	})
 	if err != nil {
 		return err
