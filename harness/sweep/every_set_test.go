@@ -17,7 +17,7 @@ name: mine
 about: All sets.
 measure: connectivity
 base: {topology: "kary-ntree:2,3", routing: deterministic-link, every_set: true}
-axes: [{axis: faults, from: 0, to: 3}]
+axes: [{axis: faults, from: 0, to: 2}]
 samples: 500
 quick: {samples: 1}
 checks:
@@ -52,14 +52,14 @@ func TestEverySetIsJudged(t *testing.T) {
 	fw, ok := firmware.ByName("deterministic-link")
 	require.True(t, ok)
 	v := verify.Config{Graph: g, Firmware: fw, VCs: 2}
-	var sets, not [4]uint64
+	var sets, not [3]uint64
 	var each func(from int, set []verify.Element)
 	each = func(from int, set []verify.Element) {
 		connected, err := measure.Connects(t.Context(), v, set)
 		require.NoError(t, err)
 		sets[len(set)]++
 		not[len(set)] += uint64(b2i(!connected))
-		for i := from; i < len(links) && len(set) < 3; i++ {
+		for i := from; i < len(links) && len(set) < 2; i++ {
 			each(i+1, append(set[:len(set):len(set)], links[i]))
 		}
 	}
