@@ -81,10 +81,12 @@ func (t *table) finding(c Check) Finding {
 	}
 	shown := c.shown(list, t.level)
 	f.Ours = shown.String()
-	if !c.plain() {
-		f.Ours = digits(shown.value) // known exactly
+	drawn := func(e located) bool { return !t.complete(e.point) }
+	exact := !c.plain() || !slices.ContainsFunc(list, drawn)
+	if exact {
+		f.Ours = digits(shown.value)
 	}
-	if columns[columnAt(c.Value)].counted() && c.plain() && len(c.Against) == 0 && c.Scale == nil {
+	if !exact && columns[columnAt(c.Value)].counted() && len(c.Against) == 0 && c.Scale == nil {
 		f.Ours = percents(shown.estimate)
 	}
 	if c.Of != ofMean && f.Points > 1 {
@@ -229,6 +231,9 @@ func (t *table) compared(i, k, column int, c Check) estimate {
 		e = t.level.difference(x, y)
 	case asPercent:
 		e = e.scaled(100, -100)
+	}
+	if t.complete(i) && t.complete(k) && len(both) > 0 {
+		return known(e.value, len(both))
 	}
 	e.samples = both
 	return e

@@ -52,6 +52,9 @@ func unknown(value float64, n int) estimate {
 	return estimate{value: value, low: math.Inf(-1), high: math.Inf(1), n: n}
 }
 
+// known is a value that is known exactly.
+func known(value float64, n int) estimate { return estimate{value: value, low: value, high: value, n: n} }
+
 // around is the estimate of that value, of samples that are independent and add these parts to its
 // error. Products are rounded for themselves (float64(...)), so that machines that could multiply
 // and add at once come to the same digits.

@@ -21,8 +21,15 @@ axes: [{axis: faults, from: 0, to: 2}]
 samples: 500
 quick: {samples: 1}
 checks:
-  - {says: one dead link cuts nobody off, ref: nobody, value: not_tolerated, take: largest, where: {faults: [0, 1]}, at_most: 0}
-  - {says: two do, ref: nobody, value: not_tolerated, take: least, where: {faults: 2}, at_least: 1}
+  - {says: one dead link cuts nobody off, ref: nobody, value: not_tolerated, where: {faults: [0, 1]}, at_most: 0}
+  - {says: two do, ref: nobody, value: not_tolerated, where: {faults: 2}, at_least: 1}
+  - says: more than one
+    ref: nobody
+    value: not_tolerated_share
+    where: {faults: 2}
+    against: {faults: 1}
+    as: difference
+    above: 0
 `
 
 // All sets that are judged at once are as many as those that are not connected when each is asked

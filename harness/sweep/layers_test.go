@@ -74,7 +74,7 @@ func TestLayersAreThoseOfTheGraphOfTheSample(t *testing.T) {
 
 func TestWhatIsTakenOfSamples(t *testing.T) {
 	t.Parallel()
-	table := &table{e: &Experiment{}, rows: [][]row{{}}, level: usual}
+	table := &table{e: &Experiment{}, plan: &plan{points: make([]point, 1)}, rows: [][]row{{}}, level: usual}
 	column := columnAt("max_link_load")
 	for _, n := range []float64{7, 3, 5} {
 		table.rows[0] = append(table.rows[0], rowOf(measure.Result{MaxLinkLoad: n}))

@@ -152,7 +152,12 @@ func (pt *point) key(kind string, sample int, seed uint64) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// String names a point as messages do.
+// complete reports whether a run judges all sets of faults, and draws nothing.
+func (pt *point) complete(kind string) bool {
+	return pt.config.EverySet || kind == ofTolerate && pt.config.FaultSets == 0
+}
+
+// text names a point as messages do.
 func (pt *point) text(axes []axis) string {
 	var parts []string
 	for i, v := range pt.at {

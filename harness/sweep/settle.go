@@ -65,9 +65,7 @@ func (e *Experiment) Settle(o Options) (*Settling, error) {
 
 // drawsNothing reports whether all samples of a point are the same.
 func (e *Experiment) drawsNothing() bool {
-	return !slices.ContainsFunc(e.full.points, func(pt point) bool {
-		return pt.config.FaultSets > 0 || !pt.config.EverySet && e.Measure != ofTolerate
-	})
+	return !slices.ContainsFunc(e.full.points, func(pt point) bool { return !pt.complete(e.Measure) })
 }
 
 // Name is that of the experiment.

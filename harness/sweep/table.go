@@ -67,11 +67,18 @@ func (t *table) samples(point, column int) map[int]float64 {
 	return m
 }
 
+// complete reports whether each sample of a point has judged all sets of faults: then what one says
+// is known exactly.
+func (t *table) complete(point int) bool { return t.plan.points[point].complete(t.e.Measure) }
+
 // estimate is the mean of a column at a point, or the share of runs for which it is true.
 func (t *table) estimate(point, column int) estimate {
 	m := t.samples(point, column)
 	of := slices.Sorted(maps.Keys(m))
 	list := values(m, of)
+	if len(list) > 0 && t.complete(point) {
+		return known(average(list), len(list))
+	}
 	if !columns[column].counted() {
 		e := t.level.mean(list)
 		e.samples = of
@@ -98,7 +105,7 @@ func (t *table) take(what string, point, column int) estimate {
 	x := map[string]float64{
 		takeLeast: slices.Min(list), takeLargest: slices.Max(list), takeSpread: slices.Max(list) - slices.Min(list),
 	}[what]
-	return estimate{value: x, low: x, high: x, n: len(list)}
+	return known(x, len(list))
 }
 
 func values(m map[int]float64, of []int) []float64 {
