@@ -238,9 +238,9 @@ func (s *Settling) late() string {
 func (s *Settling) Close() error { return s.start.journal.close() }
 
 // SettleAll makes stages until all experiments are done, always that which is least work, so that
-// what can be decided soon is not kept waiting. Before each it calls told. An engine that is asked
-// for runs of one of them by another process makes those of that one.
-func SettleAll(ctx context.Context, list []*Settling, told func(*Settling)) error {
+// what can be decided soon is not kept waiting. It calls onStage ahead of each. An engine that is
+// asked for runs of one of them by another process makes those of that one.
+func SettleAll(ctx context.Context, list []*Settling, onStage func(*Settling)) error {
 	for {
 		at := -1
 		for i, s := range list {
@@ -251,7 +251,7 @@ func SettleAll(ctx context.Context, list []*Settling, told func(*Settling)) erro
 		if at < 0 {
 			return nil
 		}
-		told(list[at])
+		onStage(list[at])
 		err := list[at].Stage(ctx)
 		var other *work.Elsewhere
 		for tried := 0; errors.As(err, &other); tried++ {

@@ -209,7 +209,7 @@ func (d *Driver) Stop() {
 // Recheck has all goroutines that wait for a time look again how long that is: the clock goes
 // otherwise.
 func (d *Driver) Recheck() {
-	notify(d.ticker.poke)
+	notify(d.ticker.wake)
 	for p := range d.wakes {
 		d.wake(weft.PortID(p))
 	}

@@ -15,7 +15,7 @@ import (
 type Ticker struct {
 	clock func() weft.Time
 	wall  func(span weft.Time) time.Duration
-	poke  chan struct{} // capacity 1: it is to look again how long it waits
+	wake  chan struct{} // capacity 1: it is to look again how long it waits
 
 	// Rest is called once all that was due is done, and now and then while it is not: hellos have no
 	// more company to wait for, see [wire.HelloSender]. nil: nobody is. Set it before Run.
@@ -31,7 +31,7 @@ type Ticker struct {
 
 // NewTicker returns a ticker that Run starts; see [Config] for clock and wall.
 func NewTicker(clock func() weft.Time, wall func(span weft.Time) time.Duration) *Ticker {
-	return &Ticker{clock: clock, wall: wall, poke: make(chan struct{}, 1)}
+	return &Ticker{clock: clock, wall: wall, wake: make(chan struct{}, 1)}
 }
 
 // byDue is a heap of drivers. Bound: each is in it once at most.
@@ -75,7 +75,7 @@ func (t *Ticker) set(d *Driver, due weft.Time) {
 	early := d.place == 1 && d.due < t.until
 	t.mu.Unlock()
 	if early {
-		notify(t.poke)
+		notify(t.wake)
 	}
 }
 
@@ -119,7 +119,7 @@ func (t *Ticker) Run(ctx context.Context) {
 		now := t.clock()
 		timer.Reset(t.wall(min(next-now, weft.FromDuration(time.Hour))) + 1)
 		select {
-		case <-t.poke:
+		case <-t.wake:
 		case <-timer.C:
 		case <-ctx.Done():
 		}

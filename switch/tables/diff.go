@@ -85,7 +85,7 @@ func (p *Patch) diffTables(a, b *Tables) {
 				if row, ok = byKey[after]; !ok {
 					row = len(p.Rows)
 					byKey[after] = row
-					p.Rows = append(p.Rows, to.rows[n].told())
+					p.Rows = append(p.Rows, to.rows[n].patchRow())
 				}
 				numbers[n] = row
 			}
@@ -132,8 +132,8 @@ func (r *row) key() string {
 	return string(b)
 }
 
-// told is a row as a patch has it.
-func (r *row) told() PatchRow {
+// patchRow is a row as a patch has it.
+func (r *row) patchRow() PatchRow {
 	n := r.entries()
 	if r.alike() {
 		n = 1
