@@ -113,7 +113,8 @@ func TestResultsAreASummary(t *testing.T) {
 			t.Fatal(err)
 		}
 		size += info.Size()
-		if f.IsDir() || kind != ".md" && kind != ".svg" && kind != ".csv" {
+		if f.IsDir() || kind != ".md" && kind != ".svg" && kind != ".csv" &&
+			f.Name() != "claims.json" { // what claims.md is written of
 			t.Errorf("docs/results/%s is no page, figure or table: let make experiments write it into results", f.Name())
 		}
 		if kind == ".svg" && !strings.Contains(docs.String(), f.Name()+")") {
