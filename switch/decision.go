@@ -58,6 +58,26 @@ func Offer(sw View, p weft.PortID) bool {
 	return sw.PortUp(p)
 }
 
+// Searcher is a [View] that finds the first of some ports that is up at once.
+type Searcher interface {
+	// FirstUp is what the function of that name says.
+	FirstUp(from, end, but weft.PortID) weft.PortID
+}
+
+// FirstUp is the first port at from or after it, and before end, whose link is up, but for one;
+// [weft.NoPort] if there is none. The firmware has asked for no port after that one.
+func FirstUp(sw View, from, end, but weft.PortID) weft.PortID {
+	if s, ok := sw.(Searcher); ok {
+		return s.FirstUp(from, end, but)
+	}
+	for p := from; p < end; p++ {
+		if p != but && sw.PortUp(p) {
+			return p
+		}
+	}
+	return weft.NoPort
+}
+
 // Candidate is one way a packet may leave.
 type Candidate struct {
 	Port   weft.PortID // of this switch
@@ -100,7 +120,10 @@ func Discard(rule string) Decision { return Decision{Rule: rule} }
 // To is the decision for a single candidate: port p and virtual channel vc. The packet leaves with
 // the routing fields f; pkt.Fields keeps them as they are. The rule is kept in traces.
 func To(sw View, p weft.PortID, vc weft.VC, f weft.Fields, rule string) Decision {
-	return Decision{Candidates: append(sw.Scratch(), Candidate{Port: p, VC: vc, Fields: f}), Rule: rule}
+	list := append(sw.Scratch(), Candidate{}) // which is written where it stays
+	c := &list[0]
+	c.Port, c.VC, c.Fields = p, vc, f
+	return Decision{Candidates: list, Rule: rule}
 }
 
 // As returns d with its kind of step set.

@@ -56,7 +56,7 @@ func (r *run) canBeLazy() string {
 		return "something is asked of each set"
 	case r.book.counts():
 		return "the checkpoint holds sets that were explored one by one"
-	case r.registers() && (!r.Firmware.Vectors || r.When != Before || r.folds() == nil):
+	case r.registers() && (!r.Firmware.Vectors || r.folds() == nil):
 		return "switches have registers"
 	}
 	return ""

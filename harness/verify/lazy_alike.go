@@ -56,7 +56,7 @@ const shared = -2
 // share finds which classes one start alone leads to, and the links that are asked about in others.
 func (w *lazyWalk) share(starts []int32) {
 	w.owner = append(w.owner[:0], slices.Repeat([]int32{-1}, len(w.classes))...)
-	w.fixed = append(w.fixed[:0], make([]uint64, w.words)...)
+	w.fixed = append(w.fixed[:0], make([]uint64, w.items/64+1)...)
 	var todo []int32
 	for i, s := range starts {
 		visit := func(c int32, owner int32) {
@@ -74,18 +74,12 @@ func (w *lazyWalk) share(starts []int32) {
 			c := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
 			for j := range w.classes[c].outcomes {
-				o := &w.classes[c].outcomes[j]
-				if o.to >= 0 {
-					visit(o.to, w.owner[c])
+				if to := w.classes[c].outcomes[j].to; to >= 0 {
+					visit(to, w.owner[c])
 				}
-				if w.owner[c] == shared {
-					for _, is := range o.facts {
-						w.fixed[is>>7] |= 1 << (is >> 1 & 63)
-					}
-					if w.faults.open() {
-						w.faults.touch(w.fixed, o.facts)
-					}
-				}
+			}
+			if w.owner[c] == shared {
+				w.asks(w.classes[c].outcomes, func(item int32) { w.fixed[item>>6] |= 1 << (item & 63) })
 			}
 		}
 	}

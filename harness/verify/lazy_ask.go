@@ -20,19 +20,40 @@ type unknownView struct {
 	asked           []weft.PortID     // in order: taken to be up since the firmware has asked
 	offered         []weft.PortID     // asked for by Offer and not found dead
 	open            switching.PortSet // of these: not known
+	none            switching.PortSet // ports that lead nowhere
 	strict          bool              // Offer is PortUp
 }
 
-// PortUp implements [switching.View].
+// PortUp implements [switching.View]. A firmware calls it for all ports of a switch in a row.
 func (v *unknownView) PortUp(p weft.PortID) bool {
-	if !v.Still.PortUp(p) {
+	if p >= weft.MaxPorts {
 		return false
 	}
-	if v.can.Has(p) && !v.known.Has(p) {
-		v.known.Add(p)
+	word, bit := p/64, uint64(1)<<(p%64)
+	switch {
+	case (v.Dead[word]|v.none[word])&bit != 0:
+		return false
+	case v.can[word]&^v.known[word]&bit != 0:
+		v.known[word] |= bit
 		v.asked = append(v.asked, p)
 	}
 	return true
+}
+
+// FirstUp implements [switching.Searcher].
+func (v *unknownView) FirstUp(from, end, but weft.PortID) weft.PortID {
+	for end = min(end, weft.MaxPorts); from < end; from = (from/64 + 1) * 64 {
+		word := from / 64
+		up := ^(v.Dead[word] | v.none[word]) &^ (1<<(from%64) - 1)
+		if but/64 == word {
+			up &^= 1 << (but % 64)
+		}
+		if p := 64*word + weft.PortID(bits.TrailingZeros64(up)); up != 0 && p < end {
+			v.PortUp(p)
+			return p
+		}
+	}
+	return weft.NoPort
 }
 
 // Offer implements [switching.Offerer].
@@ -129,8 +150,11 @@ func newAsker(m *model, most int, faults *mortals) *asker {
 		v := &a.views[s]
 		v.Still = a.still[s]
 		v.Registers = make([]uint64, m.runs[0].declared[s])
-		for p := range weft.PortID(m.ports(s)) {
-			if m.peer(s, p).kind == weft.KindSwitch {
+		for p := range weft.PortID(weft.MaxPorts) {
+			switch {
+			case !v.Still.PortUp(p):
+				v.none.Add(p)
+			case m.peer(s, p).kind == weft.KindSwitch:
 				v.links.Add(p)
 			}
 		}
@@ -170,9 +194,12 @@ func (a *asker) list(fs *flowSpace, st state) {
 	for i := range a.leaves {
 		l := &a.leaves[i]
 		leads := a.leads(fs, &st, l)
-		if a.faults.kind == Links && a.faults.when != Flapping {
+		switch {
+		case l.vector && a.faults.when == Flapping:
+			a.outcomes = append(a.outcomes, a.withVector(&st, l, leads))
+		case a.faults.kind == Links && a.faults.when != Flapping:
 			a.outcomes = append(a.outcomes, a.withFacts(&st, l, leads))
-		} else {
+		default:
 			a.faults.says(a.m, &st, l.dead, l.up, func(facts []fact) {
 				o := leads
 				o.facts = facts
@@ -191,6 +218,7 @@ type leaf struct {
 	fields   int32
 	dead, up switching.PortSet
 	vector   bool // by a vector, see vectorUse: where it is lost, all of dead are dead or tried
+	again    bool // the switch has come back since the packet was there
 }
 
 // fork adds the outcomes with these ports dead and these up: one where all else that the firmware

@@ -11,6 +11,7 @@ import (
 func (w *lazyWalk) askable(starts []int32) error {
 	w.sets, w.setOf = w.sets[:0], w.setOf[:0]
 	clear(w.setIDs)
+	w.number()
 	index := slices.Repeat([]int32{-1}, len(w.classes))
 	low := make([]int32, len(w.classes))
 	var stack []int32
@@ -66,24 +67,56 @@ func (w *lazyWalk) askable(starts []int32) error {
 	return nil
 }
 
+// asks calls do with the items that outcomes ask about.
+func (w *lazyWalk) asks(outcomes []outcome, do func(item int32)) {
+	open := w.faults.open()
+	for i := range outcomes {
+		o := &outcomes[i]
+		for _, is := range o.facts {
+			item := int32(is >> 1)
+			if do(item); item >= w.faults.links || !open && w.groups == nil {
+				continue
+			}
+			if w.groups != nil { // how many links of the group are dead
+				for from, to := w.groups.items(w.groups.of[item]); from < to; from++ {
+					do(from)
+				}
+			}
+			for _, sw := range w.faults.ends[item] { // any answer about a switch says something of all its links
+				for j := 0; open && sw >= 0 && j < len(w.faults.about[sw]); j++ {
+					do(w.faults.about[sw][j])
+				}
+			}
+		}
+		if o.vector != nil {
+			w.bitsOf(o, do)
+		}
+	}
+}
+
+// number numbers the words that sets of links have a bit in, from 1: a destination asks about few.
+func (w *lazyWalk) number() {
+	w.wordOf, w.words = append(w.wordOf[:0], make([]int32, w.items/64+1)...), 1
+	for c := range w.classes {
+		w.asks(w.classes[c].outcomes, func(item int32) {
+			if at := &w.wordOf[item>>6]; *at == 0 {
+				*at = int32(w.words)
+				w.words++
+			}
+		})
+	}
+}
+
 // union makes the set of links of a component from what its members ask and from the components
 // that they lead to. Most components have a set that another has.
 func (w *lazyWalk) union(members []int32, part int32) {
-	w.own = slices.Grow(w.own[:0], w.words)[:w.words]
-	clear(w.own)
+	w.own = append(w.own[:0], make([]uint64, w.words)...)
 	w.seen = w.seen[:0]
 	for _, c := range members {
-		for i := range w.classes[c].outcomes {
-			o := &w.classes[c].outcomes[i]
-			for _, is := range o.facts {
-				w.own[is>>7] |= 1 << (is >> 1 & 63)
-			}
-			if w.faults.open() {
-				w.faults.touch(w.own, o.facts)
-			}
-			if w.groups != nil {
-				w.groups.touch(w.own, o.facts)
-			}
+		outcomes := w.classes[c].outcomes
+		w.asks(outcomes, func(item int32) { w.own[w.wordOf[item>>6]] |= 1 << (item & 63) })
+		for i := range outcomes {
+			o := &outcomes[i]
 			if o.to < 0 || w.classes[o.to].part == part {
 				continue
 			}

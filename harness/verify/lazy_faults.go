@@ -301,24 +301,6 @@ func (o *mortals) spared(marks []fact) (n int32) {
 	return n
 }
 
-// touch adds to what may be asked about the switches at the links that some facts are about, and
-// the suspicions of these: any answer about a switch says something of all links that lead to it.
-func (o *mortals) touch(asked []uint64, facts []fact) {
-	for _, is := range facts {
-		link := int32(is >> 1)
-		if link >= o.links {
-			continue
-		}
-		for _, sw := range o.ends[link] {
-			if sw >= 0 {
-				for _, item := range o.about[sw] {
-					asked[item>>6] |= 1 << (item & 63)
-				}
-			}
-		}
-	}
-}
-
 // dead is what is dead where a packet goes by an edge at the least cost, and then round a cycle if
 // it has a livelock.
 func (w *lazyWalk) dead(edge int32, loops bool) (list []Element) {

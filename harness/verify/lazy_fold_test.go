@@ -26,6 +26,8 @@ func TestFoldedSetsAreAsOneByOne(t *testing.T) {
 		{on: "kary-ntree:2,3", kind: Any, most: 2},
 		{on: "kary-ntree:2,3", when: Arriving, most: 2},
 		{on: "kary-ntree:2,2", when: Repaired, most: 3},
+		{on: "kary-ntree:2,2", when: Flapping, kind: Any, most: 3},
+		{on: "kary-ntree:3,2", when: Flapping, most: 3, atOnce: 2},
 		{on: "kary-ntree:3,2", most: 5, long: true},
 		{on: "kary-ntree:4,2", most: 4, long: true},
 		{on: "kary-ntree:2,3", most: 4, long: true},

@@ -27,7 +27,7 @@ func (r *run) folds() *fold {
 	switch {
 	case !m.runs[0].fw.Symmetric || r.NoSymmetry || m.number != nil:
 		return nil
-	case r.Sets.grouped() || r.Sets.Kind == Switches || r.When == Flapping || r.OneByOne || !m.merged:
+	case r.Sets.grouped() || r.Sets.Kind == Switches || r.OneByOne || !m.merged:
 		return nil
 	case float64(r.Sets.total())*nics*(nics-1) <= manyToFold && !r.folded:
 		return nil
@@ -53,7 +53,7 @@ func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found laz
 	if _, err := s.flow(ctx, 0); err != nil {
 		return found, err
 	}
-	if w.vectors && w.doubtful(0) {
+	if w.vectors && w.doubtful(0, r.Sets.largest()) {
 		return found, errOthers
 	}
 	n := len(r.model.flows)
@@ -61,7 +61,7 @@ func (r *run) findFolded(ctx context.Context, forget forget, q *fold) (found laz
 	found.pairs, found.cyclic, found.choices = s.each, true, true
 	found.alike = fmt.Sprintf("every digit renumbered: one of %d destinations explored, each decision compared with %d "+
 		"renumbered at random", n, imagesPerQuestion)
-	found.released = r.When == Before && !r.FixedChoice && w.released(&w.flows[0], &w.turned)
+	found.released = !r.FixedChoice && w.released(&w.flows[0], &w.turned, r.Sets.largest())
 	for i := range found.classes {
 		found.classes[i].Pairs *= n
 	}
@@ -165,28 +165,6 @@ func (w *lazyWalk) askableFolded(fs *flowSpace) {
 				}
 			}
 			grown = grown || len(w.sorts[c]) > before
-		}
-	}
-}
-
-// asks calls do with the items that a state's outcomes ask about.
-func (w *lazyWalk) asks(outcomes []outcome, do func(item int32)) {
-	for i := range outcomes {
-		o := &outcomes[i]
-		for _, is := range o.facts {
-			item := int32(is >> 1)
-			do(item)
-			if !w.faults.open() || item >= w.faults.links {
-				continue
-			}
-			for _, sw := range w.faults.ends[item] { // any answer about a switch says something of all its links
-				for j := 0; sw >= 0 && j < len(w.faults.about[sw]); j++ {
-					do(w.faults.about[sw][j])
-				}
-			}
-		}
-		if o.vector != nil {
-			w.bitsOf(o, do)
 		}
 	}
 }

@@ -101,17 +101,6 @@ func (g *groups) charge(merged, known, facts []fact) (_ []fact, ok bool) {
 	return merged, true
 }
 
-// touch adds to what may be asked about how many links are dead of the groups that some facts are
-// about.
-func (g *groups) touch(asked []uint64, facts []fact) {
-	for _, is := range facts {
-		from, to := g.items(g.of[is>>1])
-		for item := from; item < to; item++ {
-			asked[item>>6] |= 1 << (item & 63)
-		}
-	}
-}
-
 // count limits a walk to so many dead links of each group.
 func (w *lazyWalk) count(s *Sets) {
 	if w.groups = newGroups(s, w.faults); w.groups == nil {
@@ -120,5 +109,5 @@ func (w *lazyWalk) count(s *Sets) {
 	// A switch has links of two groups. Starts that are alike but for names may differ by groups.
 	w.asker.most, w.apart = min(w.asker.most, 2*s.Max), true
 	_, to := w.groups.items(int32(len(s.groups)) - 1)
-	w.words = int(to)/64 + 1
+	w.items = int(to)
 }

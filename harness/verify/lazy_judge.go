@@ -94,12 +94,12 @@ func (w *lazyWalk) pairs(f int) (list []lazyPair) {
 }
 
 // doubtful reports whether it depends on what others have written whether one of the pairs of a
-// destination that was walked to is connected.
-func (w *lazyWalk) doubtful(f int) bool {
+// destination that was walked to is connected, where sets have so many faults at most.
+func (w *lazyWalk) doubtful(f, most int) bool {
 	return slices.ContainsFunc(slices.Concat(w.flows[f].starts...), func(s start) bool {
 		n := &w.nodes[w.plain[w.same[w.class[s.state]]]]
 		least := min(max(n.others, w.turned.ups), n.free)
-		return least <= int32(w.most) && least < n.fails
+		return least <= int32(most) && least < n.fails
 	})
 }
 

@@ -83,7 +83,7 @@ func (s *siblings) standsFor(dst weft.NICID) int {
 	return 0
 }
 
-// others calls do for each subtree that is not explored where packets go to a NIC, with the swap that
+// others calls do, for each subtree that is not explored where packets go to a NIC, with the swap that
 // makes it the one that is, until do returns false.
 func (s *siblings) others(dst weft.NICID, do func(b int, swap *renumbering) bool) bool {
 	for b, swap := range s.swaps[s.standsFor(dst)] {
@@ -112,18 +112,17 @@ func (w *lazyWalk) startAll(f int, fs *flowSpace) (ok bool) {
 	if !w.sameInOthers(f, f, nil) {
 		return false
 	}
-	at := map[weft.NICID]int{}
+	at := make([]int, len(s.of)) // per NIC: its place among the sources
 	for i, src := range fl.srcs {
 		at[src] = i
 	}
-	return s.others(fl.dst, func(b int, swap *renumbering) bool {
-		for i, src := range fl.srcs {
-			if int(s.of[src]) == b {
-				fs.starts[i] = fs.starts[at[weft.NICID(swap.nics[src])]]
-			}
+	for i, src := range fl.srcs {
+		if !s.explores(src, fl.dst) {
+			swap := s.swaps[s.standsFor(fl.dst)][s.of[src]]
+			fs.starts[i] = fs.starts[at[swap.nics[src]]]
 		}
-		return true
-	})
+	}
+	return true
 }
 
 // sameInOthers reports whether the firmware does in the subtrees that are not explored what it has done
@@ -136,20 +135,35 @@ func (w *lazyWalk) sameInOthers(f, to int, turn *renumbering) bool {
 	if s.every > 1 {
 		apart *= len(s.swaps[0])
 	}
-	return s.others(old.dst, func(_ int, swap *renumbering) bool {
+	explored := s.standsFor(old.dst)
+	var stands []int // the sources of the subtree that was explored
+	for i, src := range old.srcs {
+		if int(s.of[src]) == explored {
+			stands = append(stands, i)
+		}
+	}
+	const top = -1
+	at := make([]int, len(fs.states)) // in which subtree a state is
+	for i := range fs.states {
+		if sw := &w.m.g.Switches[fs.states[i].sw]; sw.Tier == 0 {
+			at[i] = top
+		} else {
+			at[i] = sw.Digits[0]
+		}
+	}
+	return s.others(old.dst, func(b int, swap *renumbering) bool {
 		n++
 		from := (n*s.every + to) % apart
 		by := chain{swap, turn}
-		for i := from; i < len(old.srcs); i += apart {
-			src := old.srcs[i]
-			if int(s.of[src]) == s.standsFor(old.dst) && !w.startsAlike(by, fs, fs.starts[i], by.nic(src), now.dst) {
+		for j := from; j < len(stands); j += apart {
+			i := stands[j]
+			if !w.startsAlike(by, fs, fs.starts[i], by.nic(old.srcs[i]), now.dst) {
 				return false
 			}
 		}
 		for i := from; i < len(fs.states); i += apart {
-			st := &fs.states[i]
-			moved := w.m.g.Switches[st.sw].Tier == 0 || swap.switches[st.sw] != st.sw
-			if moved && (w.lookedAt[i] == nil || !w.mirrored(by, to, *st, w.lookedAt[i])) {
+			moved := at[i] == top || at[i] == explored || at[i] == b
+			if moved && (w.lookedAt[i] == nil || !w.mirrored(by, to, fs.states[i], w.lookedAt[i])) {
 				return false
 			}
 		}

@@ -98,8 +98,11 @@ func (w *lazyWalk) unturned(fs *flowSpace, t int, turn []bool) bool {
 func (w *lazyWalk) needsDead(tier, t int, o *outcome) bool {
 	return slices.ContainsFunc(o.facts, func(is fact) bool {
 		link := int32(is >> 1)
-		if !is.dead() || link >= w.faults.links {
+		switch o := w.faults; {
+		case !is.dead() || link >= o.links+o.switches:
 			return false
+		case link >= o.links:
+			return int(w.m.g.Switches[link-o.links].Tier) < t
 		}
 		// The switch of tier t at the lower end is not above.
 		lower := w.fold.upper[link] + 1
@@ -107,10 +110,11 @@ func (w *lazyWalk) needsDead(tier, t int, o *outcome) bool {
 	})
 }
 
-// released reports whether, with no more faults than there can be, packets always go on, so that
-// there is no deadlock, though the dependencies of all sets together have a cycle.
+// released reports whether, in sets of so many faults at most, packets always go on, so that there
+// is no deadlock, though the dependencies of all sets together have a cycle.
 //
-// With fewer faults than up ports there is one above which nothing is dead. A packet that turns can
+// With fewer faults than up ports there is one above which nothing is dead, whenever they come and
+// go. A packet that turns can
 // go there: it has not come by it, and it has not tried it, as who did has met a fault. That is so
 // where each up port that is up is a candidate but for the one that the packet came by and those
 // that it or others have tried.
@@ -124,8 +128,8 @@ func (w *lazyWalk) needsDead(tier, t int, o *outcome) bool {
 // What a packet has tried may be in its header. It is then put there where it turns, and is gone,
 // or as it was, when it is back in that tier, at whichever switch: what is above a port is the same
 // for all switches of the tier that can be reached from above it.
-func (w *lazyWalk) released(fs *flowSpace, s *turns) bool {
-	if s.none || !s.paid || int32(w.most) >= s.ups {
+func (w *lazyWalk) released(fs *flowSpace, s *turns, most int) bool {
+	if s.none || !s.paid || int32(most) >= s.ups {
 		return false
 	}
 	for c := range w.classes {

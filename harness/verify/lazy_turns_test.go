@@ -92,6 +92,15 @@ func TestNoSetDeadlocksWherePacketsAlwaysGoOn(t *testing.T) {
 		{on: "kary-ntree:3,3", kind: Any, most: 2, hours: true},
 		{on: "mport-tree:6,2", most: 2, long: true},
 		{on: "kary-ntree:2,5", most: 1, long: true},
+		{on: "kary-ntree:2,3", when: Arriving, most: 1},
+		{on: "kary-ntree:2,3", when: Flapping, kind: Any, most: 1},
+		{on: "kary-ntree:3,2", when: Flapping, most: 2},
+		{on: "kary-ntree:3,2", when: Flapping, kind: Any, most: 3, atOnce: 2, long: true},
+		{on: "kary-ntree:3,2", when: Repaired, kind: Any, most: 2, long: true},
+		{on: "kary-ntree:4,2", when: Arriving, kind: Any, most: 3, long: true},
+		{on: "mport-tree:4,3", when: Flapping, kind: Any, most: 1, long: true},
+		{on: "kary-ntree:2,4", when: Flapping, kind: Any, most: 1, long: true},
+		{on: "kary-ntree:3,3", when: Flapping, most: 2, hours: true},
 	} {
 		c.each(t, turning(), func(t *testing.T, r *run) {
 			r.folded = true

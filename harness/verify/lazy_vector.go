@@ -25,8 +25,9 @@ import (
 // others may have it stuck with less, it is left to exploring each set. In a tier where one fault
 // may be above several ports, others may have it stuck as soon as it comes there.
 type vectorUse struct {
-	came int32 // the link that the packet came by, and whose bit it sets
-	over int32 // the link that it goes by, whose bit is not set; -1: it is stuck
+	came  int32 // the link that the packet came by, and whose bit it sets
+	over  int32 // the link that it goes by, whose bit is not set; -1: it is stuck
+	again int32 // the switch, where it has come back since the packet was there, with no bits; -1: it has not
 }
 
 // errOthers is that others' bits may cost less than what has a packet stuck by itself.
@@ -52,6 +53,12 @@ func (a *asker) registersAsVectors(f int, st *state) bool {
 		ups.Add(a.leaves[i].port)
 	}
 	a.leaves = append(a.leaves, leaf{port: weft.NoPort, vector: true, dead: ups})
+	if a.faults.when == Flapping && a.faults.can[st.sw] {
+		for _, l := range a.leaves {
+			l.again = true
+			a.leaves = append(a.leaves, l)
+		}
+	}
 	return true
 }
 
@@ -91,7 +98,7 @@ func (a *asker) vectorAt(f int, st *state, images int) bool {
 		}
 		var dead switching.PortSet
 		for word := rng.Uint64() & rng.Uint64() & (1<<uint(t.Ups()) - 1); word != 0; word &= word - 1 {
-			if p := t.Up(bits.TrailingZeros64(word)); p != st.in && i%2 == 1 {
+			if p := t.Up(bits.TrailingZeros64(word)); v.can.Has(p) && i%2 == 1 {
 				dead.Add(p)
 			}
 		}
@@ -110,11 +117,27 @@ func (a *asker) vectorAt(f int, st *state, images int) bool {
 
 // vectorUse is how an outcome of a leaf uses a vector.
 func (a *asker) vectorUse(st *state, l *leaf) *vectorUse {
-	use := &vectorUse{came: int32(a.m.peer(int(st.sw), st.in).link), over: -1}
+	use := &vectorUse{came: int32(a.m.peer(int(st.sw), st.in).link), over: -1, again: -1}
 	if l.port != weft.NoPort {
 		use.over = int32(a.m.peer(int(st.sw), l.port).link)
 	}
+	if l.again {
+		use.again = st.sw
+	}
 	return use
+}
+
+// withVector is the facts of an outcome of a leaf with a vector where faults come and go: the links
+// that are dead, whatever has them dead, see learnStuck, and that the switch has been.
+func (a *asker) withVector(st *state, l *leaf, o outcome) outcome {
+	only := leaf{dead: l.dead}
+	o = a.withFacts(st, &only, o)
+	if l.again {
+		from := len(a.facts) - len(o.facts)
+		a.facts = append(a.facts, fact(a.faults.links+st.sw)<<1|1) // behind those about links
+		o.facts = a.facts[from:]
+	}
+	return o
 }
 
 // bit is the fact that a packet has set the bit of a link.
@@ -130,7 +153,14 @@ func (w *lazyWalk) bitsOf(o *outcome, do func(item int32)) {
 		return
 	}
 	for _, is := range o.facts {
-		do(int32(w.faults.bit(w.faults.linkOf(is)) >> 1))
+		if w.faults.when != Flapping {
+			do(int32(w.faults.bit(w.faults.linkOf(is)) >> 1))
+		} else if int32(is>>1) < w.faults.links {
+			do(int32(w.faults.bit(w.faults.linkOf(is)) >> 1))
+			if above := w.faults.above(w.fold, is); above >= 0 {
+				do(w.faults.links + above)
+			}
+		}
 	}
 }
 
@@ -147,14 +177,21 @@ func (o *mortals) linkOf(is fact) int32 {
 func (w *lazyWalk) learnOfVector(known []fact, o *outcome) (dies int32, ok bool) {
 	i, _ := slices.BinarySearch(known, w.faults.bits())
 	known, own := known[:i], known[i:]
+	if o.vector != nil && o.vector.again >= 0 {
+		before := len(own)
+		own = slices.DeleteFunc(slices.Clone(own), func(is fact) bool {
+			link := (is - w.faults.bits()) >> 1
+			return w.faults.ends[link][1-w.fold.above[link]] == o.vector.again
+		})
+		if len(own) == before {
+			return 0, false // as if it had not come back
+		}
+	}
 	tried := func(link int32) bool { return slices.Contains(own, w.faults.bit(link)) }
 	switch {
 	case o.vector == nil:
 	case o.vector.over < 0:
-		left := outcome{facts: slices.DeleteFunc(slices.Clone(o.facts), func(is fact) bool {
-			return tried(w.faults.linkOf(is))
-		})}
-		return w.learnFacts(known, &left)
+		return w.learnStuck(known, o, tried)
 	case tried(o.vector.over):
 		return 0, false
 	}
@@ -170,3 +207,30 @@ func (w *lazyWalk) learnOfVector(known []fact, o *outcome) (dies int32, ok bool)
 	}
 	return dies, ok
 }
+
+// learnStuck is learnOfVector where all that an outcome names is dead but for what the packet has
+// tried. Where faults come and go, a port is dead by its link or by the switch that it leads to. No
+// two ports of a switch have either in common, and the packet ends here, so that the links are
+// taken for what is not known.
+func (w *lazyWalk) learnStuck(known []fact, o *outcome, tried func(link int32) bool) (dies int32, ok bool) {
+	flaps, links := w.faults.when == Flapping, fact(w.faults.links)<<1
+	now := 0 // dead ports
+	left := outcome{facts: slices.DeleteFunc(slices.Clone(o.facts), func(is fact) bool {
+		switch {
+		case flaps && is >= links:
+			return false
+		case tried(w.faults.linkOf(is)):
+			return true
+		}
+		now++
+		above := w.faults.above(w.fold, is)
+		return flaps && above >= 0 && slices.Contains(known, fact(w.faults.links+above)<<1|1)
+	})}
+	if flaps && now > w.faults.here {
+		return 0, false
+	}
+	return w.learnFacts(known, &left)
+}
+
+// above is the switch at the upper end of the link of a fact, -1: it cannot be dead.
+func (o *mortals) above(q *fold, is fact) int32 { return o.ends[o.linkOf(is)][q.above[o.linkOf(is)]] }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"math/bits"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
@@ -48,6 +50,62 @@ func TestVectorsOfOthersAreAsOneByOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// So it is where faults come, come and go, or were repaired, while there are fewer than up ports. With
+// as many, what others have written may decide, and the sets are left to be explored one by one.
+func TestVectorsOfOthersWhileFaultsMoveAreAsOneByOne(t *testing.T) {
+	for _, c := range []manySets{
+		{on: "kary-ntree:2,2", when: Arriving, most: 2},
+		{on: "kary-ntree:2,2", when: Flapping, most: 2},
+		{on: "kary-ntree:2,2", when: Repaired, most: 3, atOnce: 2},
+		{on: "kary-ntree:3,2", when: Arriving, most: 2},
+		{on: "kary-ntree:3,2", when: Flapping, most: 2},
+		{on: "kary-ntree:3,2", when: Repaired, most: 3, atOnce: 2},
+		{on: "kary-ntree:2,3", when: Flapping, kind: Any, most: 1},
+		{on: "leaf-spine:3,2,2", when: Flapping, most: 3, atOnce: 2},
+		{on: "kary-ntree:2,3", when: Arriving, kind: Any, most: 2, long: true},
+		{on: "kary-ntree:2,3", when: Flapping, kind: Any, most: 2, long: true},
+		{on: "kary-ntree:2,3", when: Repaired, kind: Any, most: 2, atOnce: 1, long: true},
+		{on: "kary-ntree:4,2", when: Flapping, kind: Any, most: 2, long: true},
+		{on: "kary-ntree:2,4", when: Flapping, kind: Any, most: 1, long: true},
+		{on: "mport-tree:4,3", when: Flapping, kind: Any, most: 1, long: true},
+		{on: "kary-ntree:3,3", when: Arriving, most: 2, hours: true},
+		{on: "kary-ntree:3,3", when: Flapping, kind: Any, most: 2, hours: true},
+	} {
+		c.each(t, vectored(), func(t *testing.T, r *run) {
+			ups := int(r.Graph.Place(weft.SwitchID(len(r.Graph.Switches) - 1)).Tree.Ups())
+			if _, err := r.find(t.Context(), (*lazyWalk).relevant); c.most < ups || !errors.Is(err, errOthers) {
+				r.sameBothWays(t)
+			}
+			alone := r.Config
+			alone.Regs = Alone
+			lazyRunOf(t, alone).sameBothWays(t)
+		})
+	}
+}
+
+// A switch that flaps forgets which ports a packet has tried: who overlooks that overlooks livelocks.
+func TestASwitchThatComesBackHasForgottenWhatWasTried(t *testing.T) {
+	testenv.Unraced(t)
+	r := lazyRunOf(t, Config{
+		Graph: topologytest.Parse(t, "kary-ntree:2,3"), Firmware: firmware.AdaptiveLink{}.Firmware(), When: Flapping,
+		Regs: Alone, Sets: Sets{Kind: Any, Max: 2},
+	})
+	want, _ := r.enumerated(t)
+	keeps := func(w *lazyWalk, known []fact, to int32) []fact {
+		for _, c := range w.classes {
+			for _, o := range c.outcomes {
+				if o.vector != nil && o.vector.again >= 0 {
+					o.vector.again = never // no switch
+				}
+			}
+		}
+		return w.relevant(known, to)
+	}
+	found, err := r.find(t.Context(), keeps)
+	require.NoError(t, err)
+	assert.NotEqual(t, want, found.pairs)
 }
 
 // Bits of a vector are forgotten or come for nothing: both differ from exploring every set.

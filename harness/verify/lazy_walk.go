@@ -19,6 +19,8 @@ type lazyWalk struct {
 	class    []int32 // per state; states with the same outcomes are one class
 	ids      map[string]int32
 	byLeaves map[leavesAt]leavesTo
+	items    int                // that there can be
+	wordOf   []int32            // per 64 items: which word of a set of links these are; 0: none, nobody asks about them
 	words    int                // of a set of links
 	sets     []uint64           // sets of links
 	setOf    []int32            // per component of the classes: which of them it may ask about
@@ -106,7 +108,7 @@ func newLazyWalk(m *model, most int, faults *mortals) *lazyWalk {
 		asker: newAsker(m, most, faults), most: most, forget: (*lazyWalk).relevant,
 		setIDs: map[uint64][]int32{}, ports: make([]weft.PortID, 0, weft.MaxPorts),
 	}
-	w.words = int(faults.items())/64 + 1
+	w.items = int(faults.items())
 	if m.number == nil {
 		w.graph = &waitGraph{}
 		w.graph.init(m)
@@ -312,7 +314,7 @@ func (w *lazyWalk) relevant(known []fact, to int32) (left []fact) {
 	}
 	set := w.setAt(w.setOf[w.classes[to].part])
 	for i, is := range known {
-		if asked := set[is>>7]>>(is>>1&63)&1 == 1; asked && left == nil {
+		if asked := set[w.wordOf[is>>7]]>>(is>>1&63)&1 == 1; asked && left == nil {
 			left = make([]fact, 0, len(known)-i)
 			left = append(left, is)
 		} else if asked {

@@ -24,6 +24,9 @@ const (
 // firstLiveUp is the first live up port of D, starting at index from and leaving out skip, or
 // NoPort.
 func firstLiveUp(sw View, t *weft.Tree, from int, skip weft.PortID) weft.PortID {
+	if t.Ports == nil {
+		return switching.FirstUp(sw, weft.PortID(t.Down+from), weft.PortID(t.Down+t.Ups()), skip)
+	}
 	for j := from; j < t.Ups(); j++ {
 		if p := t.Up(j); p != skip && sw.PortUp(p) {
 			return p
@@ -122,7 +125,7 @@ func one(sw View, p weft.PortID, vc weft.VC, f weft.Fields, rule string, turn sw
 	if p == weft.NoPort {
 		return switching.Discard(none)
 	}
-	return switching.To(sw, p, vc, f, rule).As(turn)
+	return Decision{Candidates: only(sw, p, vc, &f), Rule: rule, Turn: turn}
 }
 
 // many is the decision for every port in c, or the discard by rule none when there is none.
