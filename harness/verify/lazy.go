@@ -140,7 +140,8 @@ func (r *run) find(ctx context.Context, forget forget) (found lazyFind, err erro
 	doubt := ""
 	if q := r.folds(); q != nil {
 		found, err = r.findFolded(ctx, forget, q)
-		few := r.Sets.total() <= maxSets && !r.folded // then the sets can say more than that something is wrong
+		// Where there are few sets they can say more than that something is wrong, but for registers.
+		few := r.Sets.total() <= maxSets && !r.folded && !r.registers()
 		switch {
 		case errors.Is(err, errUnfit):
 			doubt = err.Error()

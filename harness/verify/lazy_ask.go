@@ -135,6 +135,7 @@ type asker struct {
 	moves    [][]uint8 // renumberings that states were folded by
 	moveIDs  map[string]int32
 	unfit    bool             // the fields of a packet cannot be renumbered
+	unlike   *unlike          // nil: what was asked with ports renumbered was answered alike
 	looked   *guess           // how the state was asked that was asked about last; nil: that was not noted
 	vectors  bool             // the firmware says that registers are vectors
 	vectorOf map[[2]int32]int // per switch and destination

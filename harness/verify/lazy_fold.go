@@ -436,9 +436,7 @@ func (a *asker) believed(q *fold, f int, st *state, s *guess) bool {
 			a.turn++
 			a.view(to.sw, to.in)
 			d := a.route(now, &to, q.portSet(p, st.sw, ask.dead), q.portSet(p, st.sw, ask.up), ask.strict, a.turn)
-			if d.Rule != ask.rule || len(d.Candidates) != len(ask.candidates) || a.bad(now, &to, d.Candidates) != ask.bad {
-				return false
-			}
+			same := d.Rule == ask.rule && len(d.Candidates) == len(ask.candidates) && a.bad(now, &to, d.Candidates) == ask.bad
 			for _, c := range ask.candidates {
 				if int(c.Port) < q.m.ports(int(st.sw)) {
 					if q.m.peer(int(st.sw), c.Port).kind == weft.KindSwitch {
@@ -448,9 +446,17 @@ func (a *asker) believed(q *fold, f int, st *state, s *guess) bool {
 					}
 					c.Port = q.port(p, st.sw, c.Port)
 				}
-				if !slices.Contains(d.Candidates, c) {
-					return false
+				same = same && slices.Contains(d.Candidates, c)
+			}
+			if !same {
+				u := &unlike{m: q.m, asked: [2]posed{
+					{f, *st, a.fields.of(st.fields), ask.dead}, {now, to, a.fields.of(to.fields), a.views[to.sw].Dead},
+				}}
+				for port := range weft.PortID(q.m.ports(int(st.sw))) {
+					u.ports = append(u.ports, q.port(p, st.sw, port))
 				}
+				a.unlike = u
+				return false
 			}
 			if vector && i == 0 && image < imagesPerVector/8 && !a.vectorAt(now, &to, imagesPerVector) {
 				return false

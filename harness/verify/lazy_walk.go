@@ -237,6 +237,9 @@ func (w *lazyWalk) classify(ctx context.Context, f int, fs *flowSpace) error {
 		}
 		w.lookedAt = append(w.lookedAt, w.looked)
 		if w.fold != nil && (w.unfit || w.looked == nil || !w.believed(w.fold, f, &st, w.looked)) {
+			if w.unlike != nil {
+				return w.unlike
+			}
 			return errUnfit
 		}
 		if id, ok := w.classOf(&st); ok {
