@@ -150,12 +150,16 @@ func (a *asker) replay(f int, st *state, s *guess) bool {
 		q := &s.questions[i]
 		a.turn++
 		d := a.route(f, st, q.dead, q.up, q.strict, a.turn)
-		same := d.Rule == q.rule && v.open == q.open && slices.Equal(d.Candidates, q.candidates) &&
-			slices.Equal(v.asked, q.asked) && slices.Equal(v.offered, q.offered) && a.bad(f, st, d.Candidates) == q.bad
-		if !same {
+		if !q.same(v, &d) || a.bad(f, st, d.Candidates) != q.bad {
 			return false
 		}
 	}
 	a.leaves = append(a.leaves[:0], s.leaves...)
 	return true
+}
+
+// same reports whether a view was asked the same, and answered the same.
+func (q *called) same(v *unknownView, d *switching.Decision) bool {
+	return d.Rule == q.rule && v.open == q.open && slices.Equal(d.Candidates, q.candidates) &&
+		slices.Equal(v.asked, q.asked) && slices.Equal(v.offered, q.offered)
 }

@@ -231,13 +231,15 @@ func (w *lazyWalk) mirrored(by chain, to int, st state, s *guess) bool {
 	for i := range s.questions {
 		q := &s.questions[i]
 		w.turn++
-		dead, up, open := q.dead, q.up, q.open
-		if here {
-			dead, up, open = portsOf(ports, dead), portsOf(ports, up), portsOf(ports, open)
-		}
-		d := w.route(to, &st, dead, up, q.strict, w.turn)
 		// The packet is lost where that one is: ports lead to what has become of what those lead to.
-		same := d.Rule == q.rule && v.open == open && samePorts(ports, q.asked, v.asked) &&
+		if !here {
+			if d := w.route(to, &st, q.dead, q.up, q.strict, w.turn); !q.same(v, &d) {
+				return false
+			}
+			continue
+		}
+		d := w.route(to, &st, portsOf(ports, q.dead), portsOf(ports, q.up), q.strict, w.turn)
+		same := d.Rule == q.rule && v.open == portsOf(ports, q.open) && samePorts(ports, q.asked, v.asked) &&
 			sameOffers(ports, q.offered, v.offered) && sameCandidates(ports, q.candidates, d.Candidates)
 		if !same {
 			return false

@@ -69,13 +69,13 @@ func deterministicLink(pkt *weft.Header, at Arrival, sw View) Decision {
 	if !t.HasDown(pkt.Dst) {
 		switch {
 		case !above:
-			return goUp(sw, t, pkt.Dst, normalLayer, pkt.Fields)
+			return goUp(sw, t, pkt.Dst, normalLayer, &pkt.Fields)
 		case at.VC == normalLayer:
 			p := firstLiveUp(sw, t, 0, at.Port)
-			return notify(one(sw, p, rerouteLayer, pkt.Fields, rule3a, switching.UTurn, rule4))
+			return notify(one(sw, p, rerouteLayer, &pkt.Fields, rule3a, switching.UTurn, rule4))
 		default:
 			p := firstLiveUp(sw, t, t.UpIndex(at.Port)+1, weft.NoPort)
-			return notify(one(sw, p, rerouteLayer, pkt.Fields, rule3b, switching.UTurn, rule4))
+			return notify(one(sw, p, rerouteLayer, &pkt.Fields, rule3b, switching.UTurn, rule4))
 		}
 	}
 
@@ -95,14 +95,14 @@ func deterministicLink(pkt *weft.Header, at Arrival, sw View) Decision {
 	}
 	switch {
 	case above:
-		return one(sw, otherDown(sw, t, dp), normalLayer, pkt.Fields, rule2a, switching.Reroute, ruleNoOtherDown)
+		return one(sw, otherDown(sw, t, dp), normalLayer, &pkt.Fields, rule2a, switching.Reroute, ruleNoOtherDown)
 	case at.VC == normalLayer && sw.PortUp(at.Port):
-		return one(sw, at.Port, normalLayer, pkt.Fields, rule2First, switching.Reroute, ruleNoOtherDown)
+		return one(sw, at.Port, normalLayer, &pkt.Fields, rule2First, switching.Reroute, ruleNoOtherDown)
 	case at.VC == normalLayer:
-		return one(sw, otherDown(sw, t, dp), normalLayer, pkt.Fields, rule2FirstOther, switching.Reroute, ruleNoOtherDown)
+		return one(sw, otherDown(sw, t, dp), normalLayer, &pkt.Fields, rule2FirstOther, switching.Reroute, ruleNoOtherDown)
 	case sw.PortUp(at.Port):
-		return one(sw, at.Port, rerouteLayer, pkt.Fields, rule2b, switching.Reroute, ruleNoOtherDown)
+		return one(sw, at.Port, rerouteLayer, &pkt.Fields, rule2b, switching.Reroute, ruleNoOtherDown)
 	default:
-		return one(sw, otherDown(sw, t, dp), rerouteLayer, pkt.Fields, rule2bDied, switching.Reroute, ruleNoOtherDown)
+		return one(sw, otherDown(sw, t, dp), rerouteLayer, &pkt.Fields, rule2bDied, switching.Reroute, ruleNoOtherDown)
 	}
 }

@@ -34,10 +34,10 @@ func deterministicLinkOne(pkt *weft.Header, at Arrival, sw View) Decision {
 	t := sw.Place().Tree
 	if !t.HasDown(pkt.Dst) {
 		if at.From != weft.RoleUp {
-			return goUp(sw, t, pkt.Dst, at.VC, pkt.Fields)
+			return goUp(sw, t, pkt.Dst, at.VC, &pkt.Fields)
 		}
 		p := firstLiveUp(sw, t, 0, at.Port)
-		return notify(one(sw, p, at.VC, pkt.Fields, rule3FirstLive, switching.UTurn, rule5NoOther))
+		return notify(one(sw, p, at.VC, &pkt.Fields, rule3FirstLive, switching.UTurn, rule5NoOther))
 	}
 	return sameDown(pkt, at, sw, pkt.Fields)
 }
@@ -53,5 +53,5 @@ func sameDown(pkt *weft.Header, at Arrival, sw View, f weft.Fields) Decision {
 	case t.Leaf():
 		return switching.Discard(ruleNodeDead)
 	}
-	return one(sw, otherDown(sw, t, dp), at.VC, f, rule2Same, switching.Reroute, ruleNoOtherDown)
+	return one(sw, otherDown(sw, t, dp), at.VC, &f, rule2Same, switching.Reroute, ruleNoOtherDown)
 }

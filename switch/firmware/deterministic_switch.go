@@ -97,14 +97,15 @@ func (f DeterministicSwitch) route(pkt *weft.Header, at Arrival, sw View) Decisi
 	case at.From == weft.RoleUp:
 		return f.noWayDown(pkt, at, sw)
 	case at.VC == normalLayer && pkt.PortField == weft.PortFieldNone:
-		return goUp(sw, t, pkt.Dst, normalLayer, pkt.Fields)
+		return goUp(sw, t, pkt.Dst, normalLayer, &pkt.Fields)
 	case at.VC == rerouteLayer1 && pkt.PortField == weft.PortFieldDown:
 		p, turn := upFor(sw, t, pkt.Dst)
 		rule := rule5SecondUp
 		if turn != switching.Straight {
 			rule = rule5SecondUpElse
 		}
-		return one(sw, p, rerouteLayer2, withPort(pkt.Fields, int16(at.Port)), rule, switching.Reroute, ruleNoUp)
+		f := withPort(pkt.Fields, int16(at.Port))
+		return one(sw, p, rerouteLayer2, &f, rule, switching.Reroute, ruleNoUp)
 	}
 	return switching.Discard(ruleNever)
 }
@@ -145,7 +146,7 @@ func (DeterministicSwitch) down(pkt *weft.Header, at Arrival, sw View) Decision 
 		if at.VC == rerouteLayer2 {
 			rule = rule3aiSwitch
 		}
-		return one(sw, otherDown(sw, t, dp), out, done, rule, switching.Reroute, ruleNoOtherDown)
+		return one(sw, otherDown(sw, t, dp), out, &done, rule, switching.Reroute, ruleNoOtherDown)
 	}
 	p, rule, died := at.Port, rule3bSwitch, rule3bSwitchDied
 	if at.VC == normalLayer {
@@ -154,7 +155,7 @@ func (DeterministicSwitch) down(pkt *weft.Header, at Arrival, sw View) Decision 
 	if !sw.PortUp(p) {
 		p, rule = otherDown(sw, t, dp), died
 	}
-	return one(sw, p, out, pkt.Fields, rule, switching.Reroute, ruleNoOtherDown)
+	return one(sw, p, out, &pkt.Fields, rule, switching.Reroute, ruleNoOtherDown)
 }
 
 // noWayDown is rule 4, for packets from above whose destination is not below.
@@ -168,11 +169,11 @@ func (f DeterministicSwitch) noWayDown(pkt *weft.Header, at Arrival, sw View) De
 		if !sw.PortUp(p) {
 			p, rule = otherDown(sw, t, p), rule4cReturnDied
 		}
-		return one(sw, p, rerouteLayer1, second, rule, switching.Reroute, ruleNoDown)
+		return one(sw, p, rerouteLayer1, &second, rule, switching.Reroute, ruleNoDown)
 	case at.VC == rerouteLayer2 && !leafML2:
 		return switching.Discard(ruleNever)
 	case pf == weft.PortFieldNone && !t.Leaf():
-		return one(sw, anyDown(sw, t, pkt.Dst), normalLayer, second, rule4aSecond, switching.Reroute, ruleNoDown)
+		return one(sw, anyDown(sw, t, pkt.Dst), normalLayer, &second, rule4aSecond, switching.Reroute, ruleNoDown)
 	case !turns(t, pf):
 		return switching.Discard(ruleNever)
 	}
@@ -185,5 +186,5 @@ func (f DeterministicSwitch) noWayDown(pkt *weft.Header, at Arrival, sw View) De
 	if at.VC == out { // it has been sent up from here before
 		p, rule = firstLiveUp(sw, t, t.UpIndex(at.Port)+1, weft.NoPort), rule4biiSwitch
 	}
-	return notify(one(sw, p, out, pkt.Fields, rule, switching.UTurn, rule4biiiSwitch))
+	return notify(one(sw, p, out, &pkt.Fields, rule, switching.UTurn, rule4biiiSwitch))
 }

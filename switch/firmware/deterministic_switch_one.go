@@ -33,13 +33,13 @@ func deterministicSwitchOne(pkt *weft.Header, at Arrival, sw View) Decision {
 	case t.HasDown(pkt.Dst):
 		return sameDown(pkt, at, sw, first)
 	case at.From != weft.RoleUp:
-		return goUp(sw, t, pkt.Dst, at.VC, pkt.Fields)
+		return goUp(sw, t, pkt.Dst, at.VC, &pkt.Fields)
 	case pkt.PortField == weft.PortFieldNone && !t.Leaf():
 		second := withPort(pkt.Fields, weft.PortFieldDown)
-		return one(sw, anyDown(sw, t, pkt.Dst), at.VC, second, rule4aSecond, switching.Reroute, ruleNoDown)
+		return one(sw, anyDown(sw, t, pkt.Dst), at.VC, &second, rule4aSecond, switching.Reroute, ruleNoDown)
 	case turns(t, pkt.PortField):
 		p := firstLiveUp(sw, t, 0, at.Port)
-		return notify(one(sw, p, at.VC, first, rule4bFirstLive, switching.UTurn, rule5NoOther))
+		return notify(one(sw, p, at.VC, &first, rule4bFirstLive, switching.UTurn, rule5NoOther))
 	}
 	return switching.Discard(ruleNever)
 }

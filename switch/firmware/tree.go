@@ -48,7 +48,7 @@ func upFor(sw View, t *weft.Tree, d weft.NICID) (p weft.PortID, turn switching.T
 }
 
 // goUp is rule 1 of the deterministic firmwares: up in vc, with f for fields.
-func goUp(sw View, t *weft.Tree, d weft.NICID, vc weft.VC, f weft.Fields) Decision {
+func goUp(sw View, t *weft.Tree, d weft.NICID, vc weft.VC, f *weft.Fields) Decision {
 	p, turn := upFor(sw, t, d)
 	rule := ruleUp
 	if turn != switching.Straight {
@@ -121,11 +121,11 @@ func only(sw View, p weft.PortID, vc weft.VC, f *weft.Fields) []Candidate {
 }
 
 // one is the decision for a single port, or the discard by rule none when there is no port.
-func one(sw View, p weft.PortID, vc weft.VC, f weft.Fields, rule string, turn switching.Turn, none string) Decision {
+func one(sw View, p weft.PortID, vc weft.VC, f *weft.Fields, rule string, turn switching.Turn, none string) Decision {
 	if p == weft.NoPort {
 		return switching.Discard(none)
 	}
-	return Decision{Candidates: only(sw, p, vc, &f), Rule: rule, Turn: turn}
+	return Decision{Candidates: only(sw, p, vc, f), Rule: rule, Turn: turn}
 }
 
 // many is the decision for every port in c, or the discard by rule none when there is none.

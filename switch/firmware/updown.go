@@ -69,5 +69,5 @@ func (u UpDown) route(pkt *weft.Header, at Arrival, sw View) (d Decision) {
 		d.Candidates, d.Rule = only(sw, p, at.VC, &pkt.Fields), ruleUp
 		return d
 	}
-	return goUp(sw, t, pkt.Dst, at.VC, pkt.Fields)
+	return goUp(sw, t, pkt.Dst, at.VC, &pkt.Fields)
 }
