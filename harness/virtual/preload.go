@@ -43,7 +43,7 @@ func (c *coming) port() weft.PortID {
 }
 
 // arrival is the frame that comes; nil: none does.
-func (c *coming) arrival() *weft.Frame {
+func (c *coming) arrival() *packed {
 	if int(c.of) >= len(c.ports) {
 		return nil
 	}
@@ -68,11 +68,11 @@ func (w *worker) preloadWires(sent []sending) {
 func (w *worker) runGroup(end weft.Time) {
 	x := uint64(0)
 	for _, n := range w.group {
-		x += uint64(n.looks) + n.sends[0] + n.stats.FramesIn
+		x += uint64(n.looks) + n.stats.FramesIn
 	}
 	for _, n := range w.group {
-		for i := range n.sends {
-			for word := n.arrivals[i] | n.sends[i]; word != 0; word &= word - 1 {
+		for i := range (len(n.ports) + 63) / 64 {
+			for word := n.pending[i].arrivals | n.pending[i].sends; word != 0; word &= word - 1 {
 				x += uint64(n.ports[i<<6+bits.TrailingZeros64(word)].arrives)
 			}
 		}
@@ -85,22 +85,18 @@ func (w *worker) runGroup(end weft.Time) {
 	for i := range w.coming {
 		c := &w.coming[i]
 		if f := c.arrival(); f != nil {
-			x += f.Sent[0] + f.Limit[0] + uint64(f.From)
+			x += uint64(f.from)
 		} else {
 			x += uint64(c.ports[c.port()].routing)
 		}
-		if c.preloads != nil {
-			x += c.preloads.Preload(c.port())
-		}
+		x += c.core.Preload(c.port())
 	}
 	for i := range w.coming {
 		c := &w.coming[i]
-		if f := c.arrival(); f != nil && len(f.Packets) > 0 {
-			x += f.Packets[0].Misroute + uint64(f.Packets[0].Size)
+		if f := c.arrival(); f != nil && f.packets > 0 {
+			x += f.room[0].Misroute + uint64(f.room[0].VC)
 		}
-		if c.preloads != nil {
-			x += c.preloads.PreloadNext(c.port())
-		}
+		x += c.core.PreloadNext(c.port())
 	}
 	w.preloaded += x
 	for i := 0; i < len(w.coming); {
