@@ -170,6 +170,15 @@ func (n *Node) all(end weft.Time, f func(of int, at weft.Time)) {
 	}
 }
 
+// events is the most that the node has to do now.
+func (n *Node) events() int {
+	count := 1 // it may look at the time
+	for i := range (len(n.ports) + 63) / 64 {
+		count += bits.OnesCount64(n.pending[i].arrivals) + bits.OnesCount64(n.pending[i].sends)
+	}
+	return count
+}
+
 // due is when the node has something to do first; Never when it has nothing to do.
 func (n *Node) due() weft.Time {
 	first := weft.Never
