@@ -191,7 +191,7 @@ func (n *NIC) Snapshot() Snapshot {
 	s := Snapshot{
 		NIC: n.cfg.ID, Stats: n.stats, FirstGeneration: n.generations.first,
 		Generations: append([]GenerationStats(nil), n.generations.list...),
-		Queued:      n.queue.packets, QueuedBytes: n.queue.bytes, State: n.end.State(), Counters: n.end.Counters(),
+		Queued:      int(n.queue.packets), QueuedBytes: n.queue.bytes, State: n.end.State(), Counters: n.end.Counters(),
 		Suppressed: n.end.Suppressed(), Flow: n.end.Flow(),
 	}
 	for vc := range weft.VC(n.cfg.VCs) {
@@ -229,7 +229,7 @@ type Reading struct {
 // Read reads the NIC.
 func (n *NIC) Read() Reading {
 	return Reading{
-		Stats: n.stats, Queued: n.queue.packets, Flow: n.end.Flow(),
+		Stats: n.stats, Queued: int(n.queue.packets), Flow: n.end.Flow(),
 		Suppressed: n.end.Suppressed(), Timer: n.end.Awaits(),
 	}
 }

@@ -91,8 +91,8 @@ func (a Arrivals) check() error {
 
 // process draws the gaps between the packets of one source.
 type process struct {
-	Arrivals // complete
 	mean     weft.Time
+	Arrivals // complete
 
 	// Of Bursts.
 	on, off weft.Time // mean gap within a burst, and mean time between two

@@ -108,7 +108,7 @@ func TestEveryProductOfFractionsIsRounded(t *testing.T) {
 // unrounded are the places of products that are not converted at once. Those of whole numbers and
 // constants, which have to be listed, do no harm.
 func unrounded(t *testing.T, text string) (at []string) {
-	whole := []string{"(r.Uint64() >> 32) * n", "weft.Time(due) * n.source.Mean"}
+	whole := []string{"(r.Uint64() >> 32) * n", "weft.Time(due) * n.process.mean"}
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "f.go", text, 0)
 	require.NoError(t, err)

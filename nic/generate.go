@@ -15,10 +15,12 @@ func (n *NIC) SetSource(now weft.Time, s Source, out *weft.Actions) error {
 	if err := s.check(n.cfg.NICs); err != nil {
 		return fmt.Errorf("nic %d: source: %w", n.cfg.ID, err)
 	}
-	n.source, n.began, n.plan, n.nextAt = s, now, s.Plan, weft.Never
+	n.to, n.traceEvery, n.began, n.plan, n.nextAt = s.To, s.TraceEvery, now, s.Plan, weft.Never
+	n.brim = n.cfg.QueueBytes
 	switch {
 	case s.To != nil:
 		n.sizes, n.process = newMix(s.Sizes, s.Bytes), newProcess(s.Arrivals, s.Mean)
+		n.brim -= n.sizes.least
 		n.nextAt = now + n.process.first(n.cfg.Rand)
 	case len(n.plan) > 0:
 		n.nextAt = now + n.plan[0].At
@@ -108,7 +110,7 @@ const refusesEvery = 100 * weft.Millisecond
 // full reports whether the send queue has no room for a packet of the source, whose next is then
 // not drawn.
 func (n *NIC) full() bool {
-	return n.source.To != nil && n.nextAt != weft.Never && n.queue.bytes+n.sizes.least > n.cfg.QueueBytes
+	return n.queue.bytes > n.brim && n.nextAt != weft.Never
 }
 
 // generatesAt is when the source has something to do.
@@ -122,14 +124,14 @@ func (n *NIC) generatesAt() weft.Time {
 // produce generates what the source owes up to now.
 func (n *NIC) produce(now weft.Time) {
 	n.looked = now
-	for n.nextAt <= now && n.source.To != nil {
+	for n.nextAt <= now && n.to != nil {
 		if n.full() {
-			due := uint64((now-n.nextAt)/n.source.Mean) + 1
+			due := uint64((now-n.nextAt)/n.process.mean) + 1
 			n.stats.Refused += due
-			n.nextAt += weft.Time(due) * n.source.Mean
+			n.nextAt += weft.Time(due) * n.process.mean
 			continue
 		}
-		dst, ok := n.source.To.Next(n.cfg.Rand)
+		dst, ok := n.to.Next(n.cfg.Rand)
 		if !ok {
 			n.nextAt = weft.Never // this NIC has nobody to send to
 			return
@@ -152,7 +154,7 @@ func (n *NIC) due(dst weft.NICID, size uint32) {
 		n.stats.Withheld++
 		return
 	}
-	every := uint64(n.source.TraceEvery)
+	every := uint64(n.traceEvery)
 	n.generate(n.nextAt, dst, size, every > 0 && n.stats.Injected%every == 0)
 }
 

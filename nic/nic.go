@@ -31,18 +31,9 @@ type Config struct {
 	NICs int  // how many there are in the fabric
 	Rand Rand // one stream per NIC; owned by the NIC from then on
 
-	VCs          int  // virtual channels of its link, 1 to weft.MaxVCs; 0 means 1
-	Buffer       int  // packets per VC it can receive before they are taken, 1 to weft.MaxBuffer; 0 means 2
-	QueueBytes   int  // bound of the send queue in bytes; 0 means DefaultQueueBytes
-	EagerCredits bool // see link.Config.Eager
-
-	Liveness link.Liveness // of its link; the zero value notices no silence
-	Epoch    weft.Epoch    // of its link before the first; see link.Config.First
-
-	// Incarnation is how often this NIC was made before in the running fabric, on another host say,
-	// at most MaxIncarnation. Its flows begin anew: it numbers its packets above those of all
-	// incarnations before, and takes what comes first for the beginning.
-	Incarnation uint32
+	VCs        int // virtual channels of its link, 1 to weft.MaxVCs; 0 means 1
+	Buffer     int // packets per VC it can receive before they are taken, 1 to weft.MaxBuffer; 0 means 2
+	QueueBytes int // bound of the send queue in bytes; 0 means DefaultQueueBytes
 
 	// Source writes into the header of a packet what its way is, before it is sent; nil: nothing.
 	// Its firmware may ask for that, see switching.Source. It changes fields, and how long the
@@ -70,27 +61,43 @@ type Config struct {
 	// of n NICs the memory of all is then in proportion to n, not n*n. Reordered, duplicate and
 	// missing packets are not noticed.
 	Unordered bool
+
+	// Incarnation is how often this NIC was made before in the running fabric, on another host say,
+	// at most MaxIncarnation. Its flows begin anew: it numbers its packets above those of all
+	// incarnations before, and takes what comes first for the beginning.
+	Incarnation uint32
+
+	EagerCredits bool          // see link.Config.Eager
+	Epoch        weft.Epoch    // of its link before the first; see link.Config.First
+	Liveness     link.Liveness // of its link; the zero value notices no silence
 }
 
 // NIC is one NIC; it implements [weft.Core] with a single port, 0.
 type NIC struct {
-	cfg   Config
-	end   link.End
-	ready bool // the driver knows that there may be something to transmit
-	held  bool // nothing leaves the send queue
-
-	source     Source
-	process    process   // of the source
-	sizes      mix       // of the source
-	plan       []Planned // of the source, what is still to come
-	began      weft.Time // when the source was set: the plan's time 0
+	// What every frame needs comes first, in two cache lines, then what every packet does: many NICs
+	// are more than a processor's cache holds.
+	end        link.End
+	ready      bool // the driver knows that there may be something to transmit
+	held       bool // nothing leaves the send queue
+	generation uint16
 	nextAt     weft.Time // when the source generates its next packet
 	looked     weft.Time // when it generated what was due
-	generation uint16
+	brim       int       // with more bytes in the send queue the source generates nothing
 	queue      sendQueue
-	sequence   tally              // per destination, how many packets there were; not when Unordered
-	number     uint64             // the next number of all, when Unordered; else the first of a flow
-	marks      map[weft.NICID]int // per destination, how many of the next packets are traced; nil: none
+
+	to         Destinations // of the source; nil: it has a plan, or nothing
+	number     uint64       // the next number of all, when Unordered; else the first of a flow
+	traceEvery int          // of the source
+	sizes      mix          // of the source
+	process    process      // of the source
+	cfg        Config
+	stats      Stats
+
+	generations generations
+	plan        []Planned          // of the source, what is still to come
+	began       weft.Time          // when the source was set: the plan's time 0
+	sequence    tally              // per destination, how many packets there were; not when Unordered
+	marks       map[weft.NICID]int // per destination, how many of the next packets are traced; nil: none
 	// per destination, until when nothing is generated for it; not unless notices are honoured
 	withheld table[weft.Time]
 	flows    flows // per source; not when Unordered
@@ -98,11 +105,8 @@ type NIC struct {
 	// Incarnation
 	bases table[uint64]
 
-	carrier *carrier // nil: nobody has packets with a payload to send, or takes them
-
-	stats       Stats
-	generations generations
-	latency     *hdrhistogram.PackedHistogram // made at the first delivery, unless it is shared
+	carrier *carrier                      // nil: nobody has packets with a payload to send, or takes them
+	latency *hdrhistogram.PackedHistogram // made at the first delivery, unless it is shared
 }
 
 // Source is what a NIC generates by itself. [Traffic.Sources] makes the sources of all NICs of a
@@ -361,8 +365,8 @@ func (n *NIC) markReady(out *weft.Actions) {
 
 // Preload reads what a frame needs, see package harness/virtual.
 func (n *NIC) Preload(weft.PortID) uint64 {
-	return uint64(n.nextAt) + n.stats.Injected + n.end.Preload()
+	return uint64(n.nextAt) + n.number + n.stats.Injected + n.end.Preload()
 }
 
 // PreloadNext reads what that leads to.
-func (n *NIC) PreloadNext(weft.PortID) uint64 { return n.end.PreloadNext() }
+func (n *NIC) PreloadNext(weft.PortID) uint64 { return 0 }

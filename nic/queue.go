@@ -29,7 +29,7 @@ type sendQueue struct {
 	fifos   []deque.Deque[packet] // per VC; one alone when all packets enter in VC 0
 	waiting uint16                // bit i: FIFO i has a packet
 	next    weft.VC               // whose turn it is
-	packets int                   // in all
+	packets int32                 // in all
 	bytes   int                   // of these
 	// payloads are what the packets carry that carry something, per FIFO, in its order; nil before
 	// the first.
@@ -55,7 +55,7 @@ func (q *sendQueue) popped(vc weft.VC, size uint32) {
 // sendable is how many of the packets have a credit.
 func (q *sendQueue) sendable(end *link.End) (n int) {
 	if len(q.fifos) == 1 {
-		return min(q.packets, end.Credits(0))
+		return min(int(q.packets), end.Credits(0))
 	}
 	for w := q.waiting; w != 0; w &= w - 1 {
 		vc := bits.TrailingZeros16(w)

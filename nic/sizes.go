@@ -118,10 +118,11 @@ func (s Sizes) Mean() float64 {
 
 // mix draws sizes.
 type mix struct {
-	n     int
 	bytes [MaxSizes]uint32
 	below [MaxSizes]uint64 // a draw below this, and not below the one before, has that size; see inParts
 	least int              // bytes
+	n     uint32
+	only  uint32 // bytes, if all packets have one size
 }
 
 // newMix is the mix of the sizes, which have been checked; of packets of that many bytes when there
@@ -135,7 +136,7 @@ func newMix(s Sizes, bytes int) mix {
 	for _, z := range list {
 		shares += z.Share
 	}
-	m := mix{n: len(list), least: list[0].Bytes}
+	m := mix{n: uint32(len(list)), only: uint32(list[0].Bytes), least: list[0].Bytes}
 	sum := 0.0
 	for i, z := range list {
 		sum += z.Share
@@ -148,7 +149,7 @@ func newMix(s Sizes, bytes int) mix {
 // next draws one size, in bytes.
 func (m *mix) next(r Rand) uint32 {
 	if m.n == 1 {
-		return m.bytes[0]
+		return m.only
 	}
 	d := r.Uint64() >> 11
 	for i := range m.n - 1 {

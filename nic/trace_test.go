@@ -58,12 +58,12 @@ func TestAPlanIsGeneratedAtItsTimesAndEnds(t *testing.T) {
 	r.out.Reset()
 	r.Tick(12*weft.Microsecond, &r.out)
 	require.Equal(t, 13*weft.Microsecond, r.out.WakeAt)
-	require.Equal(t, 2, r.queue.packets)
+	require.EqualValues(t, 2, r.queue.packets)
 	r.out.Reset()
 	r.Tick(20*weft.Microsecond, &r.out)
 	require.Equal(t, weft.Never, r.out.WakeAt)
 	var got []packet
-	for i := range r.queue.packets {
+	for i := range int(r.queue.packets) {
 		got = append(got, r.queue.fifos[0].At(i))
 	}
 	require.Equal(t, []packet{

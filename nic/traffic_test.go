@@ -174,8 +174,8 @@ func TestOneInSoManyPacketsIsTraced(t *testing.T) {
 	r := newDarkRig(t, Config{})
 	require.NoError(t, r.SetSource(0, Source{To: only(1), Mean: 100, TraceEvery: 4, Bytes: 9}, &r.out))
 	r.Tick(20_000, &r.out)
-	require.Greater(t, r.queue.packets, 100)
-	for i := range r.queue.packets {
+	require.Greater(t, r.queue.packets, int32(100))
+	for i := range int(r.queue.packets) {
 		require.Equal(t, i%4 == 0, r.queue.fifos[0].At(i).traced)
 		require.Equal(t, uint32(9), r.queue.fifos[0].At(i).size)
 	}

@@ -104,7 +104,7 @@ func (s *Switch) Leave(now weft.Time, out *weft.Actions) (h HandOver) {
 			}
 			k := s.held(id)
 			k.Queued, k.Out = true, p
-			if s.cfg.Requeue {
+			if s.requeues {
 				o := s.other[id]
 				k.Before = Arrived{Fields: o.fields, Hops: o.hops, Reroutes: o.reroutes, Size: o.size, VC: o.vc}
 			}
@@ -176,9 +176,9 @@ func (s *Switch) fits(h *HandOver) error {
 		k := &h.Packets[i]
 		at, vc, n, most := k.In, k.InVC, in, s.cfg.InputBuffer
 		if k.Queued {
-			at, vc, n, most = k.Out, k.Header.VC, queued, s.cfg.OutputBuffer
+			at, vc, n, most = k.Out, k.Header.VC, queued, s.outputBuffer
 		}
-		if max(int(at), int(k.In)) >= len(s.ports) || max(int(vc), int(k.InVC), int(k.Header.VC)) >= s.cfg.VCs {
+		if max(int(at), int(k.In)) >= len(s.ports) || max(int(vc), int(k.InVC), int(k.Header.VC)) >= s.vcs {
 			return fmt.Errorf("packet %d is in %v %v, which there is not", i, at, vc)
 		}
 		c := s.channel(at, vc)
@@ -205,7 +205,7 @@ func (s *Switch) keep(k *HeldPacket) {
 		if k.Header.Traced {
 			s.traceQueued(id, c)
 		}
-		if s.cfg.Requeue {
+		if s.requeues {
 			b := &k.Before
 			s.other[id] = mark{fields: b.Fields, hops: b.Hops, reroutes: b.Reroutes, size: b.Size, vc: b.VC}
 		}
@@ -214,7 +214,7 @@ func (s *Switch) keep(k *HeldPacket) {
 		return
 	}
 	q := &s.in[sl.in]
-	mustWait := q.n > 0 && (s.cfg.Queueing == FIFO || s.slots.sameFlow(q.head, flow) != noSlot)
+	mustWait := q.n > 0 && (s.queueing == FIFO || s.slots.sameFlow(q.head, flow) != noSlot)
 	s.slots.push(q, id)
 	if !s.ports[k.In].end.Keep(k.InVC) {
 		panic("switching: BUG: no place for a packet that fits")

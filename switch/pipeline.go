@@ -30,7 +30,7 @@ func (s *Switch) receive(p weft.PortID, h *weft.Header, at uint64, out *weft.Act
 	s.slots.link[id].flow = flowOf(h)
 
 	q := &s.in[c]
-	mustWait := q.n > 0 && (s.cfg.Queueing == FIFO || s.slots.sameFlow(q.head, flowOf(h)) != noSlot)
+	mustWait := q.n > 0 && (s.queueing == FIFO || s.slots.sameFlow(q.head, flowOf(h)) != noSlot)
 	s.slots.push(q, id)
 	if mustWait {
 		s.stall(c, StallOrder)
@@ -53,7 +53,7 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 			}
 		}
 		sl := &s.slots.slot[id]
-		at := Arrival{Port: sl.port, VC: sl.vc, From: s.place.Roles[sl.port]}
+		at := Arrival{Port: sl.port, VC: sl.vc, From: s.ports[sl.port].role}
 		var d Decision
 		switch {
 		case s.slow:
@@ -61,7 +61,7 @@ func (s *Switch) advance(id slotID, out *weft.Actions) {
 			if d, known = s.decide(id, at, out); !known {
 				return
 			}
-		case s.cfg.Panicked == nil:
+		case !s.catches:
 			d = s.route(&sl.hdr, at, (*view)(s))
 		default:
 			d = s.caught(&sl.hdr, at)
@@ -116,12 +116,12 @@ func (s *Switch) cannot(d *Decision) string {
 	}
 	for i := range d.Candidates {
 		switch k := &d.Candidates[i]; {
-		case int(k.Port) >= len(s.ports) || int(k.VC) >= s.cfg.VCs:
+		case int(k.Port) >= len(s.ports) || int(k.VC) >= s.vcs:
 			return fmt.Sprintf("firmware names %v %v, and the switch has %d ports and %d VCs (rule %s): "+
-				"name one that there is, from 0", k.Port, k.VC, len(s.ports), s.cfg.VCs, d.Rule)
-		case int(k.Need) > s.cfg.OutputBuffer:
+				"name one that there is, from 0", k.Port, k.VC, len(s.ports), s.vcs, d.Rule)
+		case int(k.Need) > s.outputBuffer:
 			return fmt.Sprintf("firmware wants %d free places in an output queue that holds %d (rule %s): "+
-				"want fewer, or set LeastRoom", k.Need, s.cfg.OutputBuffer, d.Rule)
+				"want fewer, or set LeastRoom", k.Need, s.outputBuffer, d.Rule)
 		}
 	}
 	return ""
@@ -229,7 +229,7 @@ func (s *Switch) transfer(id slotID, c channel, d *Decision, chosen int, out *we
 		s.traceQueued(id, c)
 	}
 	next := s.leave(id, out)
-	if s.cfg.Requeue {
+	if s.requeues {
 		s.other[id] = mark{
 			vc: sl.hdr.VC, fields: sl.hdr.Fields, hops: sl.hdr.Hops, reroutes: sl.hdr.Reroutes,
 			size: sl.hdr.Size,
@@ -279,7 +279,7 @@ func (s *Switch) leaveInput(id slotID, out *weft.Actions) slotID {
 	if s.ports[sl.port].end.Free(sl.vc) {
 		s.markReady(sl.port, out)
 	}
-	if s.cfg.Queueing == FIFO {
+	if s.queueing == FIFO {
 		return q.head
 	}
 	return s.slots.sameFlow(l.next, l.flow)
@@ -309,10 +309,10 @@ func (s *Switch) schedule(p weft.PortID) (channel, bool) {
 	if port.queued == 0 {
 		return 0, false
 	}
-	for i := range s.cfg.VCs {
+	for i := range s.vcs {
 		vc := int(port.nextVC) + i
-		if vc >= s.cfg.VCs {
-			vc -= s.cfg.VCs
+		if vc >= s.vcs {
+			vc -= s.vcs
 		}
 		c := s.channel(p, weft.VC(vc))
 		if s.out[c].n == 0 {
@@ -341,7 +341,7 @@ func (s *Switch) transmit(p weft.PortID, c channel, f *weft.Frame, out *weft.Act
 	vc := sl.hdr.VC
 	port := &s.ports[p]
 	port.queued--
-	if port.nextVC = vc + 1; int(port.nextVC) == s.cfg.VCs { // its turn is over only now that it has sent
+	if port.nextVC = vc + 1; int(port.nextVC) == s.vcs { // its turn is over only now that it has sent
 		port.nextVC = 0
 	}
 	port.end.Spend(vc)

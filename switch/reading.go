@@ -35,9 +35,9 @@ type VCSum struct {
 
 // SumVCs adds up each virtual channel over all ports.
 func (s *Switch) SumVCs() []VCSum {
-	sums := make([]VCSum, s.cfg.VCs)
+	sums := make([]VCSum, s.vcs)
 	for i := range s.ports {
-		for vc := range weft.VC(s.cfg.VCs) {
+		for vc := range weft.VC(s.vcs) {
 			c, sum := s.channel(weft.PortID(i), vc), &sums[vc]
 			sum.Input, sum.Output = sum.Input+int(s.in[c].n), sum.Output+int(s.out[c].n)
 			sum.Credits += s.ports[i].end.Credits(vc)
@@ -60,7 +60,7 @@ func (s *Switch) Read(r *Reading) {
 	for i := range s.ports {
 		p := &s.ports[i]
 		pr := PortReading{Flow: p.end.Flow(), Lost: p.lost, Suppressed: p.end.Suppressed()}
-		for vc := range weft.VC(s.cfg.VCs) {
+		for vc := range weft.VC(s.vcs) {
 			pr.Queued += int(s.out[s.channel(weft.PortID(i), vc)].n)
 		}
 		r.Ports = append(r.Ports, pr)

@@ -9,7 +9,7 @@ import "github.com/weft-fabric/weft"
 
 // requeue strands what is queued for the dead port p and routes it anew.
 func (s *Switch) requeue(p weft.PortID, out *weft.Actions) {
-	for vc := range weft.VC(s.cfg.VCs) {
+	for vc := range weft.VC(s.vcs) {
 		o := &s.out[s.channel(p, vc)]
 		o.stalled = false
 		for id := o.head; id != noSlot; id = s.slots.link[id].next {
@@ -17,7 +17,7 @@ func (s *Switch) requeue(p weft.PortID, out *weft.Actions) {
 			s.stranded++
 		}
 	}
-	for vc := range weft.VC(s.cfg.VCs) {
+	for vc := range weft.VC(s.vcs) {
 		for id := s.out[s.channel(p, vc)].head; id != noSlot; {
 			next := s.slots.link[id].next // it is in no row of waiters yet, so nothing but this loop moves it
 			s.advance(id, out)
@@ -28,7 +28,7 @@ func (s *Switch) requeue(p weft.PortID, out *weft.Actions) {
 
 // unstrand gives the packets that are still queued for port p back to its link, which is up again.
 func (s *Switch) unstrand(p weft.PortID) {
-	for vc := range weft.VC(s.cfg.VCs) {
+	for vc := range weft.VC(s.vcs) {
 		for id := s.out[s.channel(p, vc)].head; id != noSlot; id = s.slots.link[id].next {
 			if s.slots.slot[id].stranded {
 				s.wait.leave(id)

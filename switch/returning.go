@@ -20,8 +20,8 @@ import (
 // is waited for as ReturnWait says. Whoever steps the switch gives all its ports their signal in
 // one step, so that it hears of no neighbour before it knows for whom to wait.
 type returning struct {
-	on    bool
 	until weft.Time // it waits no longer; Never while no port has signal
+	on    bool
 }
 
 // ReturnWait is how long a switch that returns waits for neighbours that say nothing, or the time

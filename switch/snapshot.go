@@ -122,9 +122,9 @@ func (s *Switch) Snapshot() Snapshot {
 		mine, peer := p.end.Epochs()
 		ps := PortSnapshot{
 			State: p.end.State(), Suppressed: p.end.Suppressed(), Mine: mine, Peer: peer,
-			Counters: p.end.Counters(), Lost: p.lost, VCs: make([]VCSnapshot, 0, s.cfg.VCs),
+			Counters: p.end.Counters(), Lost: p.lost, VCs: make([]VCSnapshot, 0, s.vcs),
 		}
-		for vc := range weft.VC(s.cfg.VCs) {
+		for vc := range weft.VC(s.vcs) {
 			c := s.channel(weft.PortID(i), vc)
 			v := VCSnapshot{
 				Input: int(s.in[c].n), Output: int(s.out[c].n),

@@ -10,35 +10,41 @@ import (
 // Switch is one switch: the state of its pipeline. See the package documentation; it implements
 // [weft.Core].
 type Switch struct {
-	// What every frame and every packet needs comes first, and stands together: many switches are
-	// more than a processor's cache holds.
-	now       weft.Time
-	late      weft.Time // by how much what is received now comes later than its Frame.At
-	look      weft.Time // when the first link end is due for a hello or for having heard none
-	suspect   weft.Time // when the first neighbour may have missed a hello
-	returning returning
-	ports     []port
-	stranded  int      // packets in the output queues of dead links that are routed anew
-	in        []queue  // per channel; bound of each: Config.InputBuffer, kept by the credits
-	out       []output // per channel
-	slots     slots
-	place     *weft.Place
-	route     func(pkt *weft.Header, at Arrival, sw View) Decision // of the firmware
-	bytes     func(f *weft.Fields) int                             // of the firmware, or nil
-	registers []register
-	turn      uint32 // where the next tie between candidates is broken
-	most      uint16 // hops that a packet may have made on arrival, less than that
-	slow      bool   // the firmware has a Batch
+	// What each frame and each packet needs stands together, in six cache lines that begin with the
+	// last words of wait and end with the first of stats: many switches are more than a processor's
+	// cache holds.
+	suspect      weft.Time // when the first neighbour may have missed a hello
+	wait         waiters
+	now          weft.Time
+	late         weft.Time // by how much what is received now comes later than its Frame.At
+	look         weft.Time // when the first link end is due for a hello or for having heard none
+	returning    returning
+	ports        []port
+	in           []queue  // per channel; bound of each: Config.InputBuffer, kept by the credits
+	out          []output // per channel
+	slots        slots
+	place        *weft.Place
+	route        func(pkt *weft.Header, at Arrival, sw View) Decision // of the firmware
+	bytes        func(f *weft.Fields) int                             // of the firmware, or nil
+	registers    []register
+	scratch      []Candidate // nil before the firmware needs it
+	stranded     int         // packets in the output queues of dead links that are routed anew
+	vcs          int         // of cfg, as the next ones
+	outputBuffer int
+	queueing     Queueing
+	requeues     bool
+	catches      bool   // Config.Panicked is given
+	slow         bool   // the firmware has a Batch
+	most         uint16 // hops that a packet may have made on arrival, less than that
+	stats        Stats
 
+	turn     uint32            // where the next tie between candidates is broken
+	picks    uint32            // where the candidate to wait for is picked next, see WaitForOne
 	version  uint64            // of what the firmware forwards by, see Load
 	discards map[string]uint64 // per rule
 	cfg      Config
-	stats    Stats
-	scratch  []Candidate      // nil before the firmware needs it
 	stalls   [][stalls]uint64 // per channel, by Stall; nil before the first
-	wait     waiters
-	picks    uint32    // where the candidate to wait for is picked next, see WaitForOne
-	queuedAt []queuing // per slot, of traced packets; nil before the first
+	queuedAt []queuing        // per slot, of traced packets; nil before the first
 	// other is, per slot, what the header was on arrival; while it is stranded, what it was to leave
 	// with. Only for Config.Requeue.
 	other []mark
@@ -46,12 +52,14 @@ type Switch struct {
 	asks *asking // nil: the driver takes no asks
 }
 
-// port is what the VCs of one port share: two cache lines.
+// port is what the VCs of one port share: two cache lines. A list of ports begins a word after the
+// begin of a line, so what each packet needs of end, and the word after it, are in one line.
 type port struct {
+	end    link.End
 	ready  bool    // the driver knows that there may be something to transmit
 	nextVC weft.VC // round robin of schedule
-	queued int32   // packets in all output queues of the port
-	end    link.End
+	role   weft.Role
+	queued int32  // packets in all output queues of the port
 	lost   uint64 // packets that were queued for this port when its link died
 }
 
@@ -94,7 +102,9 @@ func New(cfg Config) (*Switch, error) {
 	channels := ports * cfg.VCs
 	all := channels * (cfg.InputBuffer + cfg.OutputBuffer)
 	s := &Switch{
-		cfg:      cfg,
+		cfg: cfg,
+		vcs: cfg.VCs, outputBuffer: cfg.OutputBuffer, queueing: cfg.Queueing, requeues: cfg.Requeue,
+		catches:  cfg.Panicked != nil,
 		version:  cfg.Version,
 		place:    cfg.Place,
 		ports:    make([]port, ports),
@@ -114,6 +124,7 @@ func New(cfg Config) (*Switch, error) {
 		s.other = make([]mark, all)
 	}
 	for i := range s.ports {
+		s.ports[i].role = cfg.Place.Roles[i]
 		s.ports[i].end = link.New(link.Config{
 			VCs: cfg.VCs, Buffer: cfg.InputBuffer, Eager: cfg.EagerCredits, First: cfg.Epoch, Liveness: cfg.Liveness,
 		})
@@ -138,11 +149,11 @@ func (s *Switch) Ports() int { return len(s.ports) }
 func (s *Switch) Place() *weft.Place { return s.place }
 
 func (s *Switch) channel(p weft.PortID, vc weft.VC) channel {
-	return channel(int(p)*s.cfg.VCs + int(vc))
+	return channel(int(p)*s.vcs + int(vc))
 }
 
 func (s *Switch) portVC(c channel) (weft.PortID, weft.VC) {
-	return weft.PortID(int(c) / s.cfg.VCs), weft.VC(int(c) % s.cfg.VCs)
+	return weft.PortID(int(c) / s.vcs), weft.VC(int(c) % s.vcs)
 }
 
 // Signal implements [weft.Core].
@@ -183,7 +194,7 @@ func (s *Switch) Receive(now weft.Time, p weft.PortID, f *weft.Frame, out *weft.
 		var before [weft.MaxVCs]uint16 // packets of this frame, per VC; at most weft.MaxBatch
 		for i := range f.Packets {
 			h := &f.Packets[i]
-			if int(h.VC) < s.cfg.VCs {
+			if int(h.VC) < s.vcs {
 				s.receive(p, h, f.Sent[h.VC]+uint64(before[h.VC]), out)
 				before[h.VC]++
 			} else {
@@ -344,11 +355,11 @@ func (s *Switch) linkLost(p weft.PortID, why weft.Cause, out *weft.Actions) {
 
 // emptyPort drops what is queued for a link that is not up, or routes it anew.
 func (s *Switch) emptyPort(p weft.PortID, out *weft.Actions) {
-	if s.cfg.Requeue {
+	if s.requeues {
 		s.requeue(p, out)
 		return
 	}
-	for vc := range weft.VC(s.cfg.VCs) {
+	for vc := range weft.VC(s.vcs) {
 		o := &s.out[s.channel(p, vc)]
 		for o.n > 0 {
 			id := o.head
@@ -365,7 +376,7 @@ func (s *Switch) emptyPort(p weft.PortID, out *weft.Actions) {
 
 // room is how many packets the output queue c can still take.
 func (s *Switch) room(c channel) int {
-	return s.cfg.OutputBuffer - int(s.out[c].n+s.out[c].reserved)
+	return s.outputBuffer - int(s.out[c].n+s.out[c].reserved)
 }
 
 // roomFor is the room of c for a packet that waits for nothing: none where it is kept for one that
@@ -383,7 +394,7 @@ func (s *Switch) sendable(p weft.PortID) bool {
 	if port.queued == 0 {
 		return false
 	}
-	for vc := range weft.VC(s.cfg.VCs) {
+	for vc := range weft.VC(s.vcs) {
 		if s.out[s.channel(p, vc)].n > 0 && port.end.Credits(vc) > 0 {
 			return true
 		}
@@ -404,20 +415,18 @@ func (s *Switch) markReady(p weft.PortID, out *weft.Actions) {
 func (s *Switch) Preload(p weft.PortID) (x uint64) {
 	port, c := &s.ports[p], s.channel(p, 0)
 	in, out := &s.in[c], &s.out[c]
-	return uint64(port.queued+in.n+out.n) + port.end.Preload() + uint64(len(s.slots.slot)) +
-		uint64(s.place.Switch) + uint64(s.stats.Received) + uint64(s.wait.slots) + uint64(s.cfg.VCs)
+	return uint64(port.queued+in.n+out.n) + port.end.Preload() + uint64(len(s.slots.slot)) + uint64(len(s.registers)) +
+		uint64(s.place.Switch) + s.stats.Received + s.stats.Decisions + uint64(s.wait.waiting)
 }
 
 // PreloadNext reads the slots of the packets that come and go next at port p.
 func (s *Switch) PreloadNext(p weft.PortID) (x uint64) {
-	port, c := &s.ports[p], s.channel(p, 0)
-	x = port.end.PreloadNext() + uint64(s.place.Roles[p])
 	if n := len(s.slots.free); n > 0 {
 		id := s.slots.free[n-1]
 		next := &s.slots.slot[id]
 		x += uint64(next.arrived) + next.hdr.Misroute + s.slots.link[id].flow
 	}
-	if id := s.out[c].head; id != noSlot {
+	if id := s.out[s.channel(p, 0)].head; id != noSlot {
 		head := &s.slots.slot[id]
 		x += uint64(head.arrived) + head.hdr.Misroute + s.slots.link[id].flow
 	}

@@ -11,7 +11,7 @@ type view Switch
 
 func (v *view) sw() *Switch        { return (*Switch)(v) }
 func (v *view) Place() *weft.Place { return v.place }
-func (v *view) VCs() int           { return v.cfg.VCs }
+func (v *view) VCs() int           { return v.vcs }
 func (v *view) Draw() uint64       { return v.cfg.Rand.Uint64() }
 func (v *view) Now() weft.Time     { return v.now }
 

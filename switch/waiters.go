@@ -7,8 +7,6 @@ import "math/bits"
 // waits allocates. Rows are served round robin: every waiter of an output is woken before any is
 // woken twice.
 type waiters struct {
-	keeps                int // outputs whose places are kept
-	waiting              int // slots that wait for anything
 	channels             int
 	count                []int32  // per output, how many wait for it
 	kept                 []slotID // per output, for whom its places are kept; noSlot: for nobody
@@ -18,6 +16,8 @@ type waiters struct {
 	bySlot               []uint64 // per slot, the outputs it waits for; nil before the first waits, as all per output
 	byOutput             []uint64 // per output, the slots that wait for it
 	blocked              []uint64 // the slots that wait for anything
+	keeps                int      // outputs whose places are kept
+	waiting              int      // slots that wait for anything
 }
 
 func newWaiters(slots, channels int) waiters {

@@ -28,8 +28,10 @@ func (n *Node) carry(out *weft.Actions) {
 }
 
 // freeCarried frees what the packets of a frame carry that nobody has taken.
-func (n *Node) freeCarried(f *flight) {
-	if f.Frame.Carrying > 0 {
-		n.Payloads().FreeOf(f.Frame.Packets)
+func (n *Node) freeCarried(p *packed) {
+	if p.carrying > 0 {
+		var f weft.Frame
+		p.unpack(&f)
+		n.Payloads().FreeOf(f.Packets)
 	}
 }

@@ -146,7 +146,7 @@ type Port struct {
 	Port weft.PortID
 }
 
-func (p Port) line() *link.Line[weft.Frame] {
+func (p Port) line() *link.Line[packed] {
 	k := &p.Node.ports[p.Port]
 	return &k.to.ports[k.toPort].line
 }
@@ -201,8 +201,10 @@ func (e *Engine) Restore(from Port) { from.Node.ports[from.Port].cut = false }
 
 // Flying calls f for each frame on the wire from a port.
 func (e *Engine) Flying(from Port, f func(*weft.Frame)) {
+	var frame weft.Frame
 	for on := range from.line().All() {
-		f(on)
+		on.unpack(&frame)
+		f(&frame)
 	}
 }
 

@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,4 +27,29 @@ func TestFramesThatNobodyNeedsGo(t *testing.T) {
 	}
 	require.LessOrEqual(t, len(w.spare), len(w.nodes)+1)
 	require.Zero(t, to.ports[0].line, "it holds the last frame")
+}
+
+func TestAFrameOnAWireTakesThreeCacheLines(t *testing.T) {
+	var f flight
+	require.LessOrEqual(t, unsafe.Sizeof(f), uintptr(192))
+	require.EqualValues(t, 64, unsafe.Offsetof(f.Frame)+unsafe.Offsetof(f.Frame.room), "what each frame needs is before it")
+}
+
+// Frames of several packets and of more virtual channels than most links have keep all they have.
+func TestPackedFrameComesBackWhole(t *testing.T) {
+	var p packed
+	for _, vcs := range []int{weft.MaxVCs, 1, 3} {
+		var in, out weft.Frame
+		p.lend(&in)
+		in.From, in.To, in.VCs, in.Carrying = 1, 2, vcs, 1
+		for vc := range vcs {
+			in.Sent[vc], in.Limit[vc] = uint64(vc)+1, uint64(vc)+100
+			in.Packets = append(in.Packets, weft.Header{Seq: uint64(vc), VC: weft.VC(vc)})
+		}
+		p.pack(&in)
+		out.VCs, out.Sent[weft.MaxVCs-1] = weft.MaxVCs, 9 // of a frame before
+		p.unpack(&out)
+		in.Payloads, out.Payloads = nil, nil
+		require.Equal(t, in, out)
+	}
 }

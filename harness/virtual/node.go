@@ -26,38 +26,51 @@ type NodeConfig struct {
 
 // Node is a core with its place in an engine.
 type Node struct {
-	// What every event needs comes first: many nodes are more than a processor's cache holds.
-	worker   *worker
-	core     weft.Core
-	preloads Preloader // the core, or nil
-	index    uint32    // of those of the worker
-	halted   bool      // see Halt
-	looks    weft.Time // when the core is to look at the time; Never: at none
-	ports    []port
-	arrivals ports // at which a frame is to arrive
-	sends    ports // that are to send
-	hash     uint64
+	// What every event needs are two cache lines, of which a frame that is put on a wire to the node
+	// needs the second: many nodes are more than a processor's cache holds.
+	core     core
 	stats    Stats
+	hash     uint64
+	crossbar weft.Time // CrossbarDelay
+
+	worker  *worker
+	index   uint32 // of those of the worker
+	halted  bool   // see Halt
+	ports   []port
+	looks   weft.Time                   // when the core is to look at the time; Never: at none
+	pending [weft.MaxPorts / 64]pending // of 64 ports each
 
 	cfg     NodeConfig
 	carrier switchd.Carrier // nil: nobody takes payloads
 	id      int             // of those of the engine
 }
 
-// ports has a bit for each port.
-type ports [weft.MaxPorts / 64]uint64
+// core is a core of which all that is needed for an event can be read ahead.
+type core interface {
+	weft.Core
+	Preloader
+}
 
-func (s *ports) add(p weft.PortID)    { s[p>>6] |= 1 << (p & 63) }
-func (s *ports) remove(p weft.PortID) { s[p>>6] &^= 1 << (p & 63) }
+// other is a core of which nothing is read ahead.
+type other struct{ weft.Core }
+
+func (other) Preload(weft.PortID) uint64     { return 0 }
+func (other) PreloadNext(weft.PortID) uint64 { return 0 }
+
+// pending has a bit for each port.
+type pending struct {
+	arrivals uint64 // at which a frame is to arrive
+	sends    uint64 // that are to send
+}
 
 // port is one port. Its first seven words are in one cache line, which every event at it needs, and
 // the next eight in another: Go puts a word before lists of so much that has pointers.
 type port struct {
-	arrives weft.Time             // when the first frame on the wire to it does; Never: it waits for none
-	sends   weft.Time             // when it is to send; Never: it is not to
-	line    link.Line[weft.Frame] // what is on the wire to it
-	to      *Node                 // at the other end; nil: it is not connected
-	toPort  weft.PortID           // of to
+	arrives weft.Time         // when the first frame on the wire to it does; Never: it waits for none
+	sends   weft.Time         // when it is to send; Never: it is not to
+	line    link.Line[packed] // what is on the wire to it
+	to      *Node             // at the other end; nil: it is not connected
+	toPort  weft.PortID       // of to
 	cut     bool
 	cuts    bool // to.cfg.CutThrough, and its RoutingDelay: to is elsewhere in the memory
 	pacer   link.Pacer
@@ -69,22 +82,25 @@ type port struct {
 // Stats counts what a node has sent and received.
 type Stats struct {
 	FramesIn, FramesOut uint64
-	FramesLost          uint64 // by an impairment or a cut; not in FramesOut
 	CreditFrames        uint64 // of FramesOut, those without packets
+	FramesLost          uint64 // by an impairment or a cut; not in FramesOut
 }
 
 var sound link.Impairment
 
-// Add makes core a node.
-func (e *Engine) Add(core weft.Core, cfg NodeConfig) *Node {
+// Add makes c a node.
+func (e *Engine) Add(c weft.Core, cfg NodeConfig) *Node {
 	n := &Node{
-		core: core, id: len(e.nodes), cfg: cfg, hash: fingerprint, looks: weft.Never,
-		ports: make([]port, core.Ports()),
+		id: len(e.nodes), cfg: cfg, crossbar: cfg.CrossbarDelay, hash: fingerprint, looks: weft.Never,
+		ports: make([]port, c.Ports()),
 	}
 	for i := range n.ports {
 		n.ports[i].arrives, n.ports[i].sends = weft.Never, weft.Never
 	}
-	n.preloads, _ = core.(Preloader)
+	var ok bool
+	if n.core, ok = c.(core); !ok {
+		n.core = other{c}
+	}
 	e.nodes = append(e.nodes, n)
 	e.workers[cfg.Part%len(e.workers)].add(n)
 	return n
@@ -118,13 +134,13 @@ func (n *Node) time(of int) weft.Time {
 // The node is to take a frame at a port, to send by it, or to look at the time.
 func (n *Node) arriveAt(p weft.PortID, at weft.Time) {
 	n.ports[p].arrives = at
-	n.arrivals.add(p)
+	n.pending[p>>6].arrivals |= 1 << (p & 63)
 	n.worker.schedule(n, int(p), at)
 }
 
 func (n *Node) sendAt(p weft.PortID, at weft.Time) {
 	n.ports[p].sends = at
-	n.sends.add(p)
+	n.pending[p>>6].sends |= 1 << (p & 63)
 	n.worker.schedule(n, n.sending(p), at)
 }
 
@@ -139,19 +155,28 @@ func (n *Node) all(end weft.Time, f func(of int, at weft.Time)) {
 		f(n.clock(), n.looks)
 	}
 	for i := range (len(n.ports) + 63) / 64 {
-		for word := n.arrivals[i]; word != 0; word &= word - 1 {
+		for word := n.pending[i].arrivals; word != 0; word &= word - 1 {
 			p := i<<6 + bits.TrailingZeros64(word)
 			if at := n.ports[p].arrives; at < end {
 				f(p, at)
 			}
 		}
-		for word := n.sends[i]; word != 0; word &= word - 1 {
+		for word := n.pending[i].sends; word != 0; word &= word - 1 {
 			p := i<<6 + bits.TrailingZeros64(word)
 			if at := n.ports[p].sends; at < end {
 				f(n.sending(weft.PortID(p)), at)
 			}
 		}
 	}
+}
+
+// events is the most that the node has to do now.
+func (n *Node) events() int {
+	count := 1 // it may look at the time
+	for i := range (len(n.ports) + 63) / 64 {
+		count += bits.OnesCount64(n.pending[i].arrivals) + bits.OnesCount64(n.pending[i].sends)
+	}
+	return count
 }
 
 // due is when the node has something to do first; Never when it has nothing to do.
@@ -197,7 +222,7 @@ func (w *worker) do(n *Node, e event) {
 	switch p, ports := weft.PortID(e.of), weft.PortID(len(n.ports)); {
 	case p < ports:
 		n.ports[p].arrives = weft.Never
-		n.arrivals.remove(p)
+		n.pending[p>>6].arrivals &^= 1 << (p & 63)
 		n.arrive(p)
 	case p == ports:
 		n.looks = weft.Never
@@ -205,7 +230,7 @@ func (w *worker) do(n *Node, e event) {
 	default:
 		p -= ports + 1
 		n.ports[p].sends = weft.Never
-		n.sends.remove(p)
+		n.pending[p>>6].sends &^= 1 << (p & 63)
 		n.step(p, false)
 	}
 }
@@ -246,7 +271,7 @@ func (n *Node) Impair(p weft.PortID, i link.Impairment) {
 	}
 	if k.sends < weft.Never { // at the old rate
 		k.sends = weft.Never
-		n.sends.remove(p)
+		n.pending[p>>6].sends &^= 1 << (p & 63)
 		n.mayTransmit(p, w.now)
 	}
 }
@@ -270,7 +295,7 @@ func (n *Node) begin() *weft.Actions {
 // act does what the core asked for.
 func (n *Node) act(out *weft.Actions) {
 	w := n.worker
-	if n.cfg.Watch != nil && out.HasEvents() {
+	if out.HasEvents() && n.cfg.Watch != nil {
 		n.cfg.Watch.Observe(w.now, out)
 	}
 	if len(out.Changes)+len(out.Drops) > 0 {
@@ -284,7 +309,7 @@ func (n *Node) act(out *weft.Actions) {
 		n.lookAt(max(out.WakeAt, w.now))
 	}
 	for _, p := range out.Ready {
-		n.mayTransmit(p, w.now+n.cfg.CrossbarDelay)
+		n.mayTransmit(p, w.now+n.crossbar)
 	}
 }
 
@@ -329,7 +354,7 @@ func (n *Node) hello(p weft.PortID) {
 		n.step(p, true)
 		return
 	}
-	n.mayTransmit(p, now+n.cfg.CrossbarDelay)
+	n.mayTransmit(p, now+n.crossbar)
 }
 
 // step sends a frame of the core, as [link.Pacer.Allow] says.
@@ -341,7 +366,8 @@ func (n *Node) step(p weft.PortID, owed bool) {
 		return
 	}
 	f, out := w.take(), n.begin()
-	any := n.core.Transmit(w.now, p, limit, &f.Frame, out)
+	f.Frame.lend(&w.frame)
+	any := n.core.Transmit(w.now, p, limit, &w.frame, out)
 	more := out.More
 	if any {
 		n.send(k, f)
@@ -354,19 +380,22 @@ func (n *Node) step(p weft.PortID, owed bool) {
 	}
 }
 
-// send puts a frame on the wire of a port, unless the link loses it.
+// send puts the frame of the worker on the wire of a port, unless the link loses it. Its room is
+// that of f.
 func (n *Node) send(k *port, f *flight) {
-	at, lost := k.pacer.Send(n.worker.now, &f.Frame, k.draws)
+	frame := &n.worker.frame
+	f.Frame.pack(frame)
+	at, lost := k.pacer.Send(n.worker.now, frame, k.draws)
 	if lost || k.cut {
 		n.lose(f)
 		return
 	}
 	n.stats.FramesOut++
 	switch {
-	case len(f.Frame.Packets) == 0:
+	case len(frame.Packets) == 0:
 		n.stats.CreditFrames++
 	case k.cuts:
-		at += k.routing - k.pacer.Lasts(&f.Frame)
+		at += k.routing - k.pacer.Lasts(frame)
 	default:
 		at += k.routing
 	}
@@ -374,7 +403,7 @@ func (n *Node) send(k *port, f *flight) {
 }
 
 func (n *Node) lose(f *flight) {
-	n.freeCarried(f)
+	n.freeCarried(&f.Frame)
 	n.stats.FramesLost++
 	n.worker.recycle(f)
 }
@@ -388,13 +417,14 @@ func (n *Node) arrive(p weft.PortID) {
 			return
 		}
 		f := line.Pop()
+		f.Frame.unpack(&w.frame)
 		n.stats.FramesIn++
-		for i := range f.Frame.Packets {
-			n.mixPacket(p, &f.Frame.Packets[i])
+		for i := range w.frame.Packets {
+			n.mixPacket(p, &w.frame.Packets[i])
 		}
 		out := n.begin()
-		n.core.Receive(w.now, p, &f.Frame, out)
-		n.freeCarried(f)
+		n.core.Receive(w.now, p, &w.frame, out)
+		n.freeCarried(&f.Frame)
 		w.recycle(f)
 		n.act(out)
 	}

@@ -35,6 +35,7 @@ type worker struct {
 	instants instants // of the bucket whose turn it is, while it is gone through instant by instant
 
 	spare  []*flight     // bound: the most frames there were on all wires at one time
+	frame  weft.Frame    // that a core writes or reads
 	out    weft.Actions  // of the call into a core that is being made
 	owed   []weft.PortID // of the node that looks at the time: where hellos are due
 	events uint64

@@ -58,9 +58,9 @@ func (e *End) takeQuestion(f *weft.Frame) (v Verdict) {
 
 // stampQuestion fills a question, an answer, or both in one.
 func (e *End) stampQuestion(f *weft.Frame) {
-	f.From, f.To, f.VCs = e.mine, 0, len(e.ch)
-	clear(f.Sent[:len(e.ch)])
-	clear(f.Limit[:len(e.ch)])
+	f.From, f.To, f.VCs = e.mine, 0, int(e.vcs)
+	clear(f.Sent[:e.vcs])
+	clear(f.Limit[:e.vcs])
 	f.Sent[0] = uint64(e.peer)
 	if e.asking {
 		f.Limit[0], e.hello = asks, false

@@ -13,7 +13,7 @@ import "github.com/weft-fabric/weft"
 func (e *End) Await(now, until weft.Time) {
 	if e.state == Up && now < until {
 		r := e.seldom()
-		e.awaits, r.until = until-now, until
+		e.awaiting, r.awaits, r.until = true, until-now, until
 		r.explained = max(r.explained, until)
 	} else {
 		e.endAwait()
@@ -21,11 +21,16 @@ func (e *End) Await(now, until weft.Time) {
 }
 
 // endAwait has the end send again.
-func (e *End) endAwait() { e.awaits = 0 }
+func (e *End) endAwait() { e.awaiting = false }
 
 // Awaits is how long packets wait for the neighbour to begin anew, from when that was said; 0: they
 // do not.
-func (e *End) Awaits() weft.Time { return e.awaits }
+func (e *End) Awaits() weft.Time {
+	if !e.awaiting {
+		return 0
+	}
+	return e.rare.awaits
+}
 
 // Leave takes signal from the end of a node that goes to another host, which is no loss of the
 // link.
@@ -38,7 +43,7 @@ func (e *End) Come(above weft.Epoch) { e.mine = max(e.mine, above) }
 // Keep takes a place in the buffer of vc for a packet that came to the host before. It reports
 // whether there was one.
 func (e *End) Keep(vc weft.VC) bool {
-	c := &e.ch[vc]
+	c := e.channel(vc)
 	if c.held == uint32(e.buffer) {
 		return false
 	}

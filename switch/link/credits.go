@@ -15,7 +15,7 @@ var (
 	ErrCounters = errors.New("frame's counters are beyond what the credits allow")
 )
 
-// channel is the credit state of one VC: half of a cache line.
+// channel is the credit state of one VC.
 type channel struct {
 	sent     uint64 // packets sent in this epoch
 	received uint64 // packets received or known lost in this epoch
@@ -40,19 +40,29 @@ type Counters struct {
 // Counters since the start.
 func (e *End) Counters() Counters {
 	c := e.seldomRead().counters
-	c.Sent, c.Received = e.sent, e.received
+	sent, taken := e.epoch()
+	c.Sent, c.Received = c.Sent+sent, c.Received+taken-e.seldomRead().skipped
 	return c
+}
+
+// epoch sums up what its VCs have sent in this epoch, and what they have received or know lost.
+func (e *End) epoch() (sent, taken uint64) {
+	for vc := range weft.VC(e.vcs) {
+		c := e.channel(vc)
+		sent, taken = sent+c.sent, taken+c.received
+	}
+	return sent, taken
 }
 
 // Take counts one packet of an accepted frame into the buffer of vc. at is the packet's position
 // among those sent in vc in this epoch. It reports whether the packet is new; a repeated one is to
 // be dropped.
 func (e *End) Take(vc weft.VC, at uint64) (fresh bool, err error) {
-	if int(vc) >= len(e.ch) {
+	if uint8(vc) >= e.vcs {
 		e.seldom().counters.Violations++
-		return false, fmt.Errorf("%w: %v, the link has %d", ErrBadVC, vc, len(e.ch))
+		return false, fmt.Errorf("%w: %v, the link has %d", ErrBadVC, vc, e.vcs)
 	}
-	c := &e.ch[vc]
+	c := e.channel(vc)
 	if at < c.received {
 		e.seldom().counters.Duplicates++
 		return false, nil
@@ -61,16 +71,18 @@ func (e *End) Take(vc weft.VC, at uint64) (fresh bool, err error) {
 		e.seldom().counters.Violations++
 		return false, fmt.Errorf("%w: %v, all %d places are taken", ErrOverflow, vc, e.buffer)
 	}
+	if at > c.received { // after one that was refused
+		e.seldom().skipped += at - c.received
+	}
 	c.received = at + 1
 	c.held++
-	e.received++
 	return true, nil
 }
 
 // Free gives back the place of one packet in vc's buffer. It reports whether a frame is now owed
 // for the credits alone.
 func (e *End) Free(vc weft.VC) (owed bool) {
-	c := &e.ch[vc]
+	c := e.channel(vc)
 	if c.held == 0 {
 		panic("link: BUG: place freed that was not taken")
 	}
@@ -83,7 +95,16 @@ func (e *End) owesCredit(c *channel) bool {
 	if e.state != Up {
 		return false
 	}
-	return e.allowed(c) > c.granted && c.granted-min(c.granted, c.received) <= uint64(e.lowWater)
+	return e.allowed(c) > c.granted && c.granted-min(c.granted, c.received) <= e.lowWater()
+}
+
+// lowWater is how many credits the neighbour has left when a frame is owed for more, see
+// Config.Eager.
+func (e *End) lowWater() uint64 {
+	if e.eager {
+		return uint64(e.buffer)
+	}
+	return uint64(e.buffer-1) / 2
 }
 
 // allowed is how many packets the neighbour may have sent in all.
@@ -98,8 +119,8 @@ func (e *End) Owes() bool {
 	if e.asking {
 		return false
 	}
-	for i := range e.ch {
-		if e.owesCredit(&e.ch[i]) {
+	for vc := range weft.VC(e.vcs) {
+		if e.owesCredit(e.channel(vc)) {
 			return true
 		}
 	}
@@ -108,62 +129,57 @@ func (e *End) Owes() bool {
 
 // Credits is how many packets may be sent in vc now.
 func (e *End) Credits(vc weft.VC) int {
-	if e.state != Up || e.asking || e.awaits > 0 {
+	if e.state != Up || e.asking || e.awaiting {
 		return 0
 	}
-	c := &e.ch[vc]
-	return int(c.credits)
+	return int(e.channel(vc).credits)
 }
 
 // Spend uses one credit of vc. The caller has seen that there is one.
 func (e *End) Spend(vc weft.VC) {
-	c := &e.ch[vc]
+	c := e.channel(vc)
 	if c.credits == 0 {
 		panic("link: BUG: packet sent without a credit")
 	}
 	c.sent++
 	c.credits--
-	e.sent++
-	if e.last.from != e.mine {
-		e.last = sending{from: e.mine, to: e.peer}
-	}
-	e.last.packets++
 }
 
 // stampCredits fills the epochs and counters of a frame that may have packets.
 func (e *End) stampCredits(f *weft.Frame) {
-	f.From, f.To, f.VCs = e.mine, e.peer, len(e.ch)
-	for i := range e.ch {
-		c := &e.ch[i]
-		f.Sent[i] = c.sent
+	f.From, f.To, f.VCs = e.mine, e.peer, int(e.vcs)
+	for vc := range weft.VC(e.vcs) {
+		c := e.channel(vc)
+		f.Sent[vc] = c.sent
 		c.granted = e.allowed(c)
-		f.Limit[i] = c.granted
+		f.Limit[vc] = c.granted
 	}
 	e.hello = false
 }
 
 // takeCredits takes the counters of a frame of this epoch.
 func (e *End) takeCredits(f *weft.Frame) error {
-	for i := range e.ch {
-		if c := &e.ch[i]; f.Sent[i] > c.granted || f.Limit[i] > c.sent+weft.MaxBuffer {
+	for vc := range weft.VC(e.vcs) {
+		if c := e.channel(vc); f.Sent[vc] > c.granted || f.Limit[vc] > c.sent+weft.MaxBuffer {
 			e.seldom().counters.Violations++
-			return fmt.Errorf("%w: %v: %d sent of %d granted, %d granted to us", ErrCounters, weft.VC(i),
-				f.Sent[i], c.granted, f.Limit[i])
+			return fmt.Errorf("%w: %v: %d sent of %d granted, %d granted to us", ErrCounters, vc,
+				f.Sent[vc], c.granted, f.Limit[vc])
 		}
 	}
-	for i := range e.ch {
-		c := &e.ch[i]
-		c.credits = uint32(max(c.limit(), f.Limit[i]) - c.sent)
-		if f.Sent[i] > c.received {
-			e.seldom().counters.Gaps += f.Sent[i] - c.received
-			c.received = f.Sent[i]
+	for vc := range weft.VC(e.vcs) {
+		c := e.channel(vc)
+		c.credits = uint32(max(c.limit(), f.Limit[vc]) - c.sent)
+		if f.Sent[vc] > c.received {
+			r, gap := e.seldom(), f.Sent[vc]-c.received
+			r.counters.Gaps, r.skipped = r.counters.Gaps+gap, r.skipped+gap
+			c.received = f.Sent[vc]
 		}
 	}
 	return nil
 }
 
 // Held is how many packets the buffer of vc holds.
-func (e *End) Held(vc weft.VC) int { return int(e.ch[vc].held) }
+func (e *End) Held(vc weft.VC) int { return int(e.channel(vc).held) }
 
 // Epoch counters of one VC, to compare the two ends of a link at a quiescent point.
 type Epoch struct {
@@ -173,6 +189,6 @@ type Epoch struct {
 
 // Epoch returns the counters of vc in the current epoch.
 func (e *End) Epoch(vc weft.VC) Epoch {
-	c := &e.ch[vc]
+	c := e.channel(vc)
 	return Epoch{Sent: c.sent, Limit: c.limit(), Received: c.received, Held: int(c.held)}
 }

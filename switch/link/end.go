@@ -39,38 +39,41 @@ type Config struct {
 // End is one end of a link. The times it is told never go backwards. It has one owner; do not copy
 // it once it is used. The zero value is not usable, see [New].
 type End struct {
-	// Two cache lines, as they stand in a switch's port: what every frame and whoever asks for credits
-	// needs comes first, then what frames with packets do. What only hellos or faults need is
-	// elsewhere.
+	// First come seven words that only a second channel, hellos and faults need. Each frame and each
+	// packet needs the seven words from state on, which are in one cache line where an end stands in
+	// the list of a switch's ports.
+	second   channel    // of no meaning where there is one
+	live     *detector  // off, which many ends share, where nothing is configured
+	rare     *rare      // nil: nothing of it has happened
+	upWith   weft.Epoch // the neighbour's, when the end came up last; 0: never
+	answer   answer
+	renewing bool // it was up, and is in Init only because the neighbour gave us up while we were stopped
+	_        [2]byte
+
 	state    State
 	hello    bool // a frame is owed for the handshake, or because it is time
 	held     hold // for which reasons it does not come up
-	answer   answer
 	asking   bool // it sends no packets until the neighbour has answered, see ask
 	asked    bool // an answer is owed
-	renewing bool // it was up, and is in Init only because the neighbour gave us up while we were stopped
+	awaiting bool // it sends no packets until the neighbour begins anew, see Await
 	hellos   bool // they are configured: only then need frames be told to live
+	vcs      uint8
 	buffer   uint16
-	lowWater uint16     // see Config.Eager
+	eager    bool       // see Config.Eager
 	mine     weft.Epoch // of this end
 	peer     weft.Epoch
 	floor    weft.Epoch // it hears no epoch of the neighbour up to this one, see Refuse
-	awaits   weft.Time  // how long it sends no packets, until the neighbour begins anew, see Await; 0: it sends
-	ch       []channel
-
-	last     sending
-	sent     uint64 // see Counters
-	received uint64
-
-	live   *detector  // off, which many ends share, where nothing is configured
-	rare   *rare      // nil: nothing of it has happened
-	upWith weft.Epoch // the neighbour's, when the end came up last; 0: never
+	first    channel
 }
 
 // rare is what few ends ever need.
 type rare struct {
-	counters  Counters  // but Sent and Received
-	until     weft.Time // then the end sends again; of no meaning unless it awaits
+	channels  []channel // from the third on
+	counters  Counters  // but of Sent and Received only those of the epochs before this one
+	skipped   uint64    // packets of this epoch that are known lost
+	last      sending   // of the epochs before this one
+	awaits    weft.Time // how long the end sends nothing; of no meaning unless it awaits
+	until     weft.Time // then it sends again; likewise
 	explained weft.Time // until then our own absence explains that the neighbour begins a new epoch
 	upOwner   uint64    // the incarnation of the neighbour that upWith is of; 0: nobody has said yet
 	before    *periods  // nil: it has come up once at most
@@ -97,14 +100,25 @@ func (e *End) seldomRead() *rare {
 
 // New returns an end without signal.
 func New(c Config) End {
-	lowWater := (c.Buffer - 1) / 2
-	if c.Eager {
-		lowWater = c.Buffer
-	}
-	return End{
-		buffer: uint16(c.Buffer), lowWater: uint16(lowWater), ch: make([]channel, c.VCs), mine: c.First,
+	e := End{
+		vcs: uint8(c.VCs), buffer: uint16(c.Buffer), eager: c.Eager, mine: c.First,
 		hellos: c.Liveness.Interval > 0, live: detectorOf(c.Liveness),
 	}
+	if c.VCs > 2 {
+		e.seldom().channels = make([]channel, c.VCs-2)
+	}
+	return e
+}
+
+// channel is the state of one VC.
+func (e *End) channel(vc weft.VC) *channel {
+	switch vc {
+	case 0:
+		return &e.first
+	case 1:
+		return &e.second
+	}
+	return &e.rare.channels[vc-2]
 }
 
 // State of the link as this end sees it.
@@ -135,6 +149,7 @@ func (e *End) Signal(now weft.Time, up bool) (lost bool) {
 
 // fall takes the end down.
 func (e *End) fall() {
+	e.keepLast()
 	e.state, e.peer, e.hello, e.answer, e.asking, e.asked = Down, 0, false, silent, false, false
 	e.renewing = false
 	e.endAwait()
@@ -153,7 +168,7 @@ type Verdict struct {
 // packets to Take in order. Of an end that is up again in a new epoch after we were stopped the
 // verdict says neither that it was lost nor that it came up.
 func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
-	if e.state == Up && f.To == e.mine && f.From == e.peer && f.From > e.floor && f.VCs == len(e.ch) {
+	if e.state == Up && f.To == e.mine && f.From == e.peer && f.From > e.floor && f.VCs == int(e.vcs) {
 		// Nearly all frames are such.
 		if err := e.takeCredits(f); err != nil {
 			return Verdict{}, err
@@ -163,7 +178,7 @@ func (e *End) Receive(now weft.Time, f *weft.Frame) (Verdict, error) {
 		}
 		return Verdict{Accept: true}, nil
 	}
-	awaited := e.awaits > 0
+	awaited := e.awaiting
 	v, err := e.receive(f)
 	if v.Lost {
 		absent := e.live.mute(now) || now < e.seldomRead().explained
@@ -209,7 +224,7 @@ func (e *End) Stamp(now weft.Time, f *weft.Frame) (packets bool) {
 // Due is when Tick is to be called at the latest. Stamp only ever puts it off; look again after
 // Signal, and after a Receive that changed the state of the link.
 func (e *End) Due() weft.Time {
-	if e.awaits > 0 {
+	if e.awaiting {
 		return min(e.live.due(), e.rare.until)
 	}
 	return e.live.due()
@@ -223,7 +238,7 @@ func (e *End) SuspectAt() weft.Time { return e.live.suspectAt() }
 // silent. It reports whether the link stopped being up, and whether a hello is due: a frame that is
 // not to wait.
 func (e *End) Tick(now weft.Time) (lost, hello bool) {
-	if e.awaits > 0 {
+	if e.awaiting {
 		e.live.exempt(now)
 		if e.rare.until <= now {
 			e.endAwait()
@@ -266,7 +281,10 @@ func (e *End) countLoss(now weft.Time) {
 }
 
 // Preload reads what a frame needs, see package harness/virtual.
-func (e *End) Preload() uint64 { return uint64(e.mine) + e.received }
-
-// PreloadNext reads what that leads to.
-func (e *End) PreloadNext() uint64 { return e.ch[0].sent + e.ch[0].granted }
+func (e *End) Preload() uint64 {
+	x := uint64(e.mine)
+	if e.vcs > 1 {
+		x += e.second.sent
+	}
+	return x
+}

@@ -20,12 +20,33 @@ func (e *End) oweHello() { e.hello = e.state != Down }
 
 // restart begins a new epoch.
 func (e *End) restart(peer weft.Epoch) {
+	e.keepLast()
+	if sent, taken := e.epoch(); sent+taken > 0 {
+		r := e.seldom()
+		r.counters.Sent, r.counters.Received = r.counters.Sent+sent, r.counters.Received+taken-r.skipped
+		r.skipped = 0
+	}
 	e.mine++
 	e.state, e.peer, e.hello, e.answer, e.asking, e.asked = Init, peer, true, silent, false, false
 	e.endAwait()
-	for i := range e.ch {
-		c := &e.ch[i]
+	for vc := range weft.VC(e.vcs) {
+		c := e.channel(vc)
 		c.sent, c.credits, c.received, c.granted = 0, 0, 0, 0
+	}
+}
+
+// lastSending is the epoch in which the end last sent packets.
+func (e *End) lastSending() sending {
+	if sent, _ := e.epoch(); e.state == Up && sent > 0 {
+		return sending{e.mine, e.peer, sent}
+	}
+	return e.seldomRead().last
+}
+
+// keepLast keeps that of an end that is about to leave its epoch.
+func (e *End) keepLast() {
+	if last := e.lastSending(); last.packets > 0 {
+		e.seldom().last = last
 	}
 }
 
@@ -38,9 +59,9 @@ func (e *End) comeUp(peer weft.Epoch) {
 // receive takes a frame that is not of an epoch in which this end is up: its epochs and, where it
 // brings the end up, its counters.
 func (e *End) receive(f *weft.Frame) (v Verdict, err error) {
-	if f.VCs != len(e.ch) {
+	if f.VCs != int(e.vcs) {
 		e.seldom().counters.Violations++
-		return v, fmt.Errorf("%w: %d, this end has %d", ErrVCs, f.VCs, len(e.ch))
+		return v, fmt.Errorf("%w: %d, this end has %d", ErrVCs, f.VCs, e.vcs)
 	}
 	switch {
 	case e.state == Down, f.From <= e.floor: // 0 is no epoch
@@ -91,14 +112,12 @@ type Flow struct {
 
 // Flow copies what OnWire needs of this end.
 func (e *End) Flow() Flow {
-	f := Flow{
-		State: e.state, Mine: e.mine, Peer: e.peer, Sent: e.sent, Received: e.received,
-		LastFrom: e.last.from, LastTo: e.last.to, LastSent: e.last.packets,
+	all, last := e.Counters(), e.lastSending()
+	_, taken := e.epoch()
+	return Flow{
+		State: e.state, Mine: e.mine, Peer: e.peer, Sent: all.Sent, Received: all.Received, Taken: taken,
+		LastFrom: last.from, LastTo: last.to, LastSent: last.packets,
 	}
-	for i := range e.ch {
-		f.Taken += e.ch[i].received
-	}
-	return f
 }
 
 // OnWire tells, of the packets that one end has sent and the other has not received, how many may

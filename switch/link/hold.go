@@ -45,9 +45,10 @@ func (e *End) hold(why hold, held bool) {
 
 // grant notes what the neighbour lets us send in an epoch that has not begun; nil: nothing.
 func (e *End) grant(f *weft.Frame) {
-	for i := range e.ch {
-		if e.ch[i].credits = 0; f != nil {
-			e.ch[i].credits = uint32(min(f.Limit[i], weft.MaxBuffer))
+	for vc := range weft.VC(e.vcs) {
+		c := e.channel(vc)
+		if c.credits = 0; f != nil {
+			c.credits = uint32(min(f.Limit[vc], weft.MaxBuffer))
 		}
 	}
 }

@@ -55,7 +55,8 @@ func (e *End) begin() {
 		}
 		b := r.before
 		if p := e.latest(); p.sent+p.received > 0 {
-			b.sent, b.received = e.sent, e.received
+			all := e.Counters()
+			b.sent, b.received = all.Sent, all.Received
 			if b.list = append(b.list, p); len(b.list) > maxPeriods {
 				b.joinClosest()
 			}
@@ -69,12 +70,13 @@ func (e *End) begin() {
 // latest is the latest period.
 func (e *End) latest() period {
 	r := e.seldomRead()
-	p := period{peer: e.upWith, owner: r.upOwner, sent: e.sent, received: e.received}
+	all := e.Counters()
+	p := period{peer: e.upWith, owner: r.upOwner, sent: all.Sent, received: all.Received}
 	if b := r.before; b != nil {
 		p.sent, p.received = p.sent-b.sent, p.received-b.received
 	}
 	if p.sent > 0 {
-		p.last = e.last
+		p.last = e.lastSending()
 	}
 	return p
 }
@@ -233,9 +235,7 @@ func (e *End) sessionFlow(p *period, heard, number uint64) Flow {
 		f.State = Init
 	case e.state == Up && heard == number:
 		f.State = Up
-		for i := range e.ch {
-			f.Taken += e.ch[i].received
-		}
+		_, f.Taken = e.epoch()
 	}
 	return f
 }
