@@ -19,7 +19,7 @@ func TestTheFirstPortThatIsUpIsAskedForAsOneByOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	found := 0
 	for range 10_000 {
-		v := a.views[rng.IntN(len(a.views))]
+		v := a.views[len(a.views)-1-rng.IntN(2)] // a leaf, of 140 ports
 		for i := range v.Dead {
 			v.Dead[i], v.can[i], v.known[i] = rng.Uint64()|rng.Uint64(), rng.Uint64(), rng.Uint64()
 		}

@@ -23,8 +23,8 @@ const (
 )
 
 // Every rule of the adaptive firmwares is changed in trees of each size, those with registers too.
-// Each mutant is caught or holds in all sets. One that loses packets by a rule and holds shows that no
-// packet comes to the rule with so few faults. Then all other mutants of the rule hold as well.
+// Each mutant is caught or holds in all sets. One that loses packets by a rule and holds shows that
+// no packet comes to the rule with so few faults. Then all other mutants of the rule hold as well.
 func TestAMutantOfEveryRuleIsCaughtOrAsGoodInWideTrees(t *testing.T) {
 	testenv.Unraced(t)
 	for _, c := range []manySets{

@@ -83,8 +83,8 @@ func (s *siblings) standsFor(dst weft.NICID) int {
 	return 0
 }
 
-// others calls do, for each subtree that is not explored where packets go to a NIC, with the swap that
-// makes it the one that is, until do returns false.
+// others calls do, for each subtree that is not explored where packets go to a NIC, with the swap
+// that makes it the one that is, until do returns false.
 func (s *siblings) others(dst weft.NICID, do func(b int, swap *renumbering) bool) bool {
 	for b, swap := range s.swaps[s.standsFor(dst)] {
 		if swap != nil && b != int(s.of[dst]) && !do(b, swap) {

@@ -52,8 +52,9 @@ func TestVectorsOfOthersAreAsOneByOne(t *testing.T) {
 	}
 }
 
-// So it is where faults come, come and go, or were repaired, while there are fewer than up ports. With
-// as many, what others have written may decide, and the sets are left to be explored one by one.
+// So it is where faults come, come and go, or were repaired, while there are fewer than up ports.
+// With as many, what others have written may decide, and the sets are left to be explored one by
+// one.
 func TestVectorsOfOthersWhileFaultsMoveAreAsOneByOne(t *testing.T) {
 	for _, c := range []manySets{
 		{on: "kary-ntree:2,2", when: Arriving, most: 2},
@@ -85,7 +86,8 @@ func TestVectorsOfOthersWhileFaultsMoveAreAsOneByOne(t *testing.T) {
 	}
 }
 
-// A switch that flaps forgets which ports a packet has tried: who overlooks that overlooks livelocks.
+// A switch that flaps forgets which ports a packet has tried: who overlooks that overlooks
+// livelocks.
 func TestASwitchThatComesBackHasForgottenWhatWasTried(t *testing.T) {
 	testenv.Unraced(t)
 	r := lazyRunOf(t, Config{
