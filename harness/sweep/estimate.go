@@ -53,7 +53,9 @@ func unknown(value float64, n int) estimate {
 }
 
 // known is a value that is known exactly.
-func known(value float64, n int) estimate { return estimate{value: value, low: value, high: value, n: n} }
+func known(value float64, n int) estimate {
+	return estimate{value: value, low: value, high: value, n: n}
+}
 
 // around is the estimate of that value, of samples that are independent and add these parts to its
 // error. Products are rounded for themselves (float64(...)), so that machines that could multiply
