@@ -235,7 +235,7 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	testenv.Long(t)
 	testenv.Raced(t)
 	f := startFarm(t, "h1", "h2", "h3")
-	f.write("small.yaml", fmt.Sprintf(smallSweep, 30, 8000))
+	f.write("small.yaml", fmt.Sprintf(smallSweep, 12, 8000))
 	given := f.begin(f.on("sweep", "small.yaml", "--out", "there")...)
 	done := func(n int) {
 		t.Helper()

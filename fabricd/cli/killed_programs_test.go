@@ -46,6 +46,7 @@ func TestNothingIsLeftOfAProgramWhateverIsKilled(t *testing.T) {
 			url := keepingServer(t)
 			agent := rig.Run(t, exec.Command("fabricd", "agent", "--name", "h1", "--server", url, "--memory", "128MiB",
 				"--cores", "1"))
+			agent.Says(" room for ")
 			up := rig.Run(t, exec.Command("fabricd", "up", "--listen", "off", "--fabric", fabric, "--server", url, "--agents",
 				"all",
 				"--topology", "kary-ntree:2,2", "--traffic", "none"))
