@@ -77,7 +77,8 @@ func everySet(ctx context.Context, c *measure.Config, r *measure.Result) error {
 	}
 	found, err := verify.Run(ctx, verify.Config{
 		Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs), Workers: max(1, c.Workers),
-		Sets: verify.Sets{Kind: verify.Kind(c.FaultKind), Max: c.FaultCount}, // with a least size they are taken one by one
+		// Smaller sets too: with a least size they would be explored one by one.
+		Sets: verify.Sets{Kind: verify.Kind(c.FaultKind), Max: c.FaultCount},
 	})
 	if err != nil {
 		return err

@@ -49,3 +49,15 @@ func TestTheEstimateIsOfWholeRunsFromTheirBeginnings(t *testing.T) {
 	_, err = e.Estimate(t.Context(), o)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// The window begins when what is computed without the last fault is in force.
+func TestAReconfigurationTakesItsTime(t *testing.T) {
+	t.Parallel()
+	c := measure.Config{FaultCount: 2, FaultSpacing: 50, Window: 300}
+	at, without := cyclesOf(&c, ofNetwork), c
+	without.FaultCount = 0
+	none := cyclesOf(&without, ofNetwork)
+	c.ReconfigureAfter, without.ReconfigureAfter = 1000, 1000
+	assert.InDelta(t, at+1000, cyclesOf(&c, ofNetwork), 0)
+	assert.InDelta(t, none, cyclesOf(&without, ofNetwork), 0, "nothing is reconfigured")
+}

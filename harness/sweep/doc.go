@@ -6,7 +6,8 @@
 // included, before anything runs. [Experiment.Run] runs what is not yet done and writes a folder:
 // runs.csv with a row for each run, summary.csv with a row for each point, plots as SVG and PNG,
 // comparison.md, README.md. [Experiment.Settle] makes runs in stages, until each statement of the
-// checks is decided.
+// checks is decided. A run draws its faults, or judges all sets of them ([Settings], every_set).
+// [Publish] writes a page of what several experiments have shown.
 //
 // # Reproducible
 //

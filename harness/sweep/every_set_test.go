@@ -117,18 +117,25 @@ quick: {samples: 1}
 
 func TestWhereEverySetCannotBeJudgedIsSaid(t *testing.T) {
 	t.Parallel()
+	const (
+		tree = "{topology: \"kary-ntree:2,2\", every_set: true, "
+		mesh = "measure: reroute\nbase: {topology: \"mesh:3x3\", routing: xy, every_set: true, "
+	)
 	for text, want := range map[string]string{
-		"measure: tolerate\nbase: {topology: \"torus:3x3\", mechanisms: I, every_set: true}":                                      "leave it out",
-		"measure: reroute\nbase: {topology: \"mesh:3x3\", routing: xy, manager: physical, every_set: true}":                       "the manager is physical",
-		"measure: reroute\nbase: {topology: \"mesh:3x3\", routing: xy, manager: dqr, every_set: true, faults: 2}":                 "each link dies alone",
-		"measure: connectivity\nbase: {topology: \"kary-ntree:2,2\", routing: ddrc, every_set: true}":                             "do not know the faults, and ddrc does",
-		"measure: network\nbase: {topology: \"kary-ntree:2,2\", routing: deterministic-link, load: 0.1, every_set: true}":         "every_set is for measure: reroute and connectivity",
-		"measure: connectivity\nbase: {topology: \"torus:3x3\", routing: \"duato:mechanisms=I\", every_set: true}":                "do not know the faults",
-		"measure: reroute\nbase: {topology: \"mesh:3x3\", routing: xy, manager: dqr, every_set: true, fault_kind: switch}":        "of kind link",
-		"measure: connectivity\nbase: {topology: \"kary-ntree:2,2\", routing: deterministic-link, every_set: true, faults: 1000}": "1000 faults",
+		"measure: tolerate\nbase: " + tree + "mechanisms: I}":                                 "leave it out",
+		mesh + "manager: physical}":                                                           "the manager is physical",
+		mesh + "manager: dqr, faults: 2}":                                                     "each link dies alone",
+		mesh + "manager: dqr, fault_kind: switch}":                                            "of kind link",
+		"measure: connectivity\nbase: " + tree + "routing: ddrc}":                             "and ddrc does",
+		"measure: connectivity\nbase: " + tree + "routing: deterministic-link, faults: 1000}": "1000 faults",
+		"measure: network\nbase: " + tree + "routing: deterministic-link, load: 0.1}": "every_set is for measure: reroute " +
+			"and connectivity",
+		"measure: connectivity\nbase: {topology: \"torus:3x3\", routing: \"duato:mechanisms=I\", every_set: true}": "do " +
+			"not know the faults",
 	} {
-		_, err := loadFile("mine.yaml",
-			[]byte("name: mine\nabout: x.\n"+text+"\naxes: [{axis: switches, values: [1]}]\nsamples: 1\nquick: {samples: 1}\n"))
+		file := "name: mine\nabout: x.\n" + text + "\naxes: [{axis: switches, values: [1]}]\nsamples: 1\n" +
+			"quick: {samples: 1}\n"
+		_, err := loadFile("mine.yaml", []byte(file))
 		require.ErrorContains(t, err, want, text)
 	}
 }

@@ -134,7 +134,8 @@ func published(to string) (map[string]record, error) {
 		err = json.Unmarshal(data, &all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is not what this command has written: %w: move it, or name another folder", path, err)
+		return nil, fmt.Errorf("%s is not what this command has written: %w: move it, or name another folder", path,
+			err)
 	}
 	return all, nil
 }

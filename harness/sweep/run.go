@@ -251,7 +251,7 @@ func (w *start) more() bool {
 func (w *start) all(ctx context.Context) error {
 	w.workers = w.Jobs / max(1, w.left) // of a run, where there are fewer runs than cores
 	done := w.total - w.left
-	w.progressed(done)
+	w.reportProgress(done)
 	j := work.Job{
 		Part: w.Part, What: "runs", Count: len(w.todo), Piece: w.piece,
 		Known: func(i int) bool { return w.todo[i].known },
@@ -267,7 +267,7 @@ func (w *start) all(ctx context.Context) error {
 		if err == nil {
 			done++
 			w.made++
-			w.progressed(done)
+			w.reportProgress(done)
 		}
 		return err
 	})
@@ -326,7 +326,7 @@ func (w *start) size(point int) float64 {
 	return size
 }
 
-func (w *start) progressed(done int) {
+func (w *start) reportProgress(done int) {
 	if w.Progress != nil {
 		w.Progress(done, w.total)
 	}

@@ -436,7 +436,8 @@ func (a *asker) believed(q *fold, f int, st *state, s *guess) bool {
 			a.turn++
 			a.view(to.sw, to.in)
 			d := a.route(now, &to, q.portSet(p, st.sw, ask.dead), q.portSet(p, st.sw, ask.up), ask.strict, a.turn)
-			same := d.Rule == ask.rule && len(d.Candidates) == len(ask.candidates) && a.bad(now, &to, d.Candidates) == ask.bad
+			same := d.Rule == ask.rule && len(d.Candidates) == len(ask.candidates) &&
+				a.bad(now, &to, d.Candidates) == ask.bad
 			for _, c := range ask.candidates {
 				if int(c.Port) < q.m.ports(int(st.sw)) {
 					if q.m.peer(int(st.sw), c.Port).kind == weft.KindSwitch {

@@ -258,14 +258,14 @@ func (p *travelled) complete() bool {
 func (p *travelled) summary() string {
 	// A NIC that loses its processor reads the time after the packet has gone on: it is first all the
 	// same.
-	later := func(v fabric.HopView) int {
+	rank := func(v fabric.HopView) int {
 		if v.Node == p.src {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(p.views, func(a, b fabric.HopView) int {
-		return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(a.At, b.At))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.At, b.At))
 	})
 	var nodes []string
 	for _, v := range p.views {

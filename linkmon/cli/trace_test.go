@@ -111,3 +111,15 @@ func TestTraceOfSeveralPacketsPrintsOneAfterTheOther(t *testing.T) {
 	require.Equal(t, strings.Fields("#8 #8 #8 #7 #7 #7 #9 #9"), packets)
 	require.Contains(t, out.String(), "#9  not heard of any more: under way: s1.0, 0 reroutes\n")
 }
+
+// Whoever loses the processor reads the time of a hop late. A packet has been at its source first.
+func TestATraceBeginsAtTheSource(t *testing.T) {
+	t.Parallel()
+	p := travelled{packetKey: packetKey{src: "n00", dst: "n10"}}
+	for _, v := range []fabric.HopView{
+		{Node: "n00", At: 30}, {Node: "s1.1", At: 20}, {Node: "s0.0", At: 10}, {Node: "n10", At: 40, End: fabric.EndDelivered},
+	} {
+		p.add(v)
+	}
+	require.Equal(t, "delivered: n00 > s0.0 > s1.1 > n10, 0 reroutes", p.summary())
+}

@@ -14,7 +14,8 @@ func claims() *cobra.Command {
 	return experiment("claims RESULTS PAGES",
 		"Write what the papers say and what was measured, of results of fabricd sweep",
 		`Writes PAGES/claims.md, with a table for each paper of all its statements, and a figure of each experiment, from the results of fabricd sweep
-in the folders of RESULTS. Of experiments that RESULTS does not have the page keeps what it says: PAGES/claims.json has it. make figures does it.`,
+in the folders of RESULTS. An experiment that RESULTS does not have keeps its rows, by PAGES/claims.json.
+make figures does it.`,
 		cobra.ExactArgs(2), func(_ context.Context, args []string) error {
 			n, err := sweep.Publish(args[0], args[1])
 			if err == nil {

@@ -99,7 +99,8 @@ func deterministicLink(pkt *weft.Header, at Arrival, sw View) Decision {
 	case at.VC == normalLayer && sw.PortUp(at.Port):
 		return one(sw, at.Port, normalLayer, &pkt.Fields, rule2First, switching.Reroute, ruleNoOtherDown)
 	case at.VC == normalLayer:
-		return one(sw, otherDown(sw, t, dp), normalLayer, &pkt.Fields, rule2FirstOther, switching.Reroute, ruleNoOtherDown)
+		return one(sw, otherDown(sw, t, dp), normalLayer, &pkt.Fields, rule2FirstOther, switching.Reroute,
+			ruleNoOtherDown)
 	case sw.PortUp(at.Port):
 		return one(sw, at.Port, rerouteLayer, &pkt.Fields, rule2b, switching.Reroute, ruleNoOtherDown)
 	default:
