@@ -17,14 +17,16 @@ import (
 
 // Sizes of stages, chosen by us.
 const (
-	firstStage  = 8    // samples of every point; each further stage doubles them
+	look        = 2    // samples of every point, which draw the plots
+	firstStage  = 8    // samples of what an open statement is about; each further stage doubles them
 	settledMost = 1024 // samples of a point, unless the options say otherwise
 )
 
 // Settling makes the samples of an experiment in stages, until each statement of its checks is
-// decided. The first stage makes a few samples of all points. Each further one doubles those of the
-// points that an undecided statement is about, so that samples go where they are needed. At last
-// all points get as many as the experiment says, and what these show counts.
+// decided. Two samples of all points come first, and decide nothing. Then stage 1 makes eight, and
+// each further one twice as many as the one before, of the points that an undecided statement about
+// means compares, so that samples go where they are needed. At last all points get as many as the
+// experiment says, and what these show counts.
 //
 // To look again and again at growing samples until an interval lies on one side would err far more
 // often than in 5 of 100 cases. So the interval of stage k misses with the probability
@@ -36,7 +38,7 @@ const (
 type Settling struct {
 	start    *start
 	most     int
-	stage    int
+	stage    int     // the next, 0 for the samples that decide nothing
 	open     []int   // indices of the checks that are not decided
 	work     float64 // of the next stage; negative: it is not known yet
 	findings []Finding
@@ -56,6 +58,7 @@ func (e *Experiment) Settle(o Options) (*Settling, error) {
 		return nil, err
 	}
 	w.most = most
+	clear(w.samples)
 	s := &Settling{start: w, most: most, work: -1, findings: w.empty().findings()}
 	for i := range e.Checks {
 		s.open = append(s.open, i)
@@ -74,8 +77,7 @@ func (s *Settling) Name() string { return s.start.e.Name }
 // Done reports whether no further stage is to come: all is decided, or there are as many samples as
 // there may be; and all points have as many as the experiment says.
 func (s *Settling) Done() bool {
-	_, points := s.next()
-	return len(points) == 0
+	return len(s.next().points) == 0
 }
 
 // Open is how many statements are not decided.
@@ -83,37 +85,47 @@ func (s *Settling) Open() int { return len(s.open) }
 
 // Next says what the next stage makes, as "16 samples of 20 points".
 func (s *Settling) Next() string {
-	samples, points := s.next()
-	return english.Plural(samples, "sample", "") + " of " + english.Plural(len(points), "point", "")
+	n := s.next()
+	return english.Plural(n.samples, "sample", "") + " of " + english.Plural(len(n.points), "point", "")
 }
 
 // own is how many samples of a point the experiment asks for, or may have.
 func (s *Settling) own() int { return min(s.start.plan.samples, s.most) }
 
-// next is how many samples the next stage has of each of its points, and which points these are.
-func (s *Settling) next() (samples int, points []int) {
+// addition is what a stage makes: so many samples of each of these points.
+type addition struct {
+	samples int
+	points  []int
+	rest    bool // those that the experiment asks for of points that no open statement is about
+}
+
+// next is what the next stage makes, nothing when all is done.
+func (s *Settling) next() addition {
 	t, w := s.start.empty(), s.start
 	if s.stage == 0 {
-		for i := range t.rows {
-			points = append(points, i)
-		}
-		return min(firstStage, s.most), points
+		n := min(look, s.most)
+		return addition{samples: n, points: ofFewer(w.samples, n)}
 	}
-	samples = min(firstStage<<s.stage, s.most)
-	for i, n := range w.samples {
-		if n < samples && slices.ContainsFunc(s.open, func(k int) bool { return t.concerns(w.e.Checks[k], i) }) {
-			points = append(points, i)
+	n := addition{samples: min(firstStage<<(s.stage-1), s.most)}
+	for _, i := range ofFewer(w.samples, n.samples) {
+		if slices.ContainsFunc(s.open, func(k int) bool { return w.e.Checks[k].plain() && t.concerns(w.e.Checks[k], i) }) {
+			n.points = append(n.points, i)
 		}
 	}
-	if len(points) > 0 {
-		return samples, points
+	if len(n.points) == 0 {
+		n = addition{samples: s.own(), points: ofFewer(w.samples, s.own()), rest: true}
 	}
-	for i, n := range w.samples {
-		if n < s.own() {
+	return n
+}
+
+// ofFewer are the points with fewer samples than n.
+func ofFewer(samples []int, n int) (points []int) {
+	for i, have := range samples {
+		if have < n {
 			points = append(points, i)
 		}
 	}
-	return s.own(), points
+	return points
 }
 
 // size is how much work the next stage is, beside that of other experiments. What the journal has
@@ -123,11 +135,11 @@ func (s *Settling) size() float64 {
 		return s.work
 	}
 	w := s.start
-	samples, points := s.next()
+	n := s.next()
 	s.work = 0
-	for _, i := range points {
+	for _, i := range n.points {
 		pt := &w.plan.points[i]
-		for k := range samples {
+		for k := range n.samples {
 			if _, done := w.journal.done[pt.key(w.e.Measure, k, pt.seed(w.e.Seed, k))]; !done {
 				s.work += w.size(i)
 			}
@@ -136,14 +148,22 @@ func (s *Settling) size() float64 {
 	return s.work
 }
 
+// before reports whether the next stage of s comes before that of another experiment.
+func (s *Settling) before(o *Settling) bool {
+	if rest := s.next().rest; rest != o.next().rest {
+		return !rest
+	}
+	return s.size() < o.size()
+}
+
 // Stage makes the next stage. When it is interrupted, what was decided before stands.
 func (s *Settling) Stage(ctx context.Context) error {
 	w := s.start
-	samples, points := s.next()
+	n := s.next()
 	s.work = -1
 	before := slices.Clone(w.samples)
-	for _, i := range points {
-		w.samples[i] = samples
+	for _, i := range n.points {
+		w.samples[i] = n.samples
 	}
 	w.list()
 	if err := w.all(ctx); err != nil {
@@ -151,21 +171,26 @@ func (s *Settling) Stage(ctx context.Context) error {
 		w.list()
 		return err
 	}
-	own := s.own()
-	if s.stage > 0 && slices.Min(before) < own && slices.Min(w.samples) >= own {
+	own, stage := s.own(), s.stage
+	if !n.rest {
+		s.stage++
+	}
+	if slices.Min(before) < own && slices.Min(w.samples) >= own {
 		s.lookAtAll()
 		return nil
 	}
-	s.stage++
+	if stage == 0 {
+		return nil
+	}
 	t := w.table()
-	t.level = ofStage(s.stage)
+	t.level = ofStage(stage)
 	s.open = slices.DeleteFunc(s.open, func(k int) bool {
 		c := w.e.Checks[k]
-		if !slices.ContainsFunc(points, func(i int) bool { return t.concerns(c, i) }) {
+		if !slices.ContainsFunc(n.points, func(i int) bool { return t.concerns(c, i) }) {
 			return false // nothing is new
 		}
 		s.findings[k] = t.finding(c)
-		if samples < own && (!c.plain() || t.alike(c)) {
+		if n.samples < own && (!c.plain() || t.alike(c)) {
 			return false // they say less than their interval, which has no width
 		}
 		return s.findings[k].decided()
@@ -187,7 +212,7 @@ func (s *Settling) lookAtAll() {
 			s.open = append(s.open, k)
 		}
 	}
-	for firstStage<<s.stage <= s.own() {
+	for firstStage<<(s.stage-1) <= s.own() {
 		s.stage++
 	}
 }
@@ -219,7 +244,6 @@ func (s *Settling) End() (*Report, error) {
 			r := &Report{Experiment: s.Name(), Dir: w.Dir, Findings: s.findings, Notes: []string{s.late()}}
 			return r, errors.Join(err, s.Close())
 		}
-		clear(w.samples)
 		w.list()
 	}
 	r, err := w.write(s.findings)
@@ -229,22 +253,23 @@ func (s *Settling) End() (*Report, error) {
 	return r, errors.Join(err, s.Close())
 }
 
-// late says that there was no time for the first stage.
+// late says that there was no time for the first samples.
 func (s *Settling) late() string {
-	return fmt.Sprintf("the %s of the first stage were not made in that time: the same command goes on", s.Next())
+	return fmt.Sprintf("there was no time for the first %s: the same command goes on", s.Next())
 }
 
 // Close closes the folder and writes nothing. The runs that were made are kept.
 func (s *Settling) Close() error { return s.start.journal.close() }
 
-// SettleAll makes stages until all experiments are done, always that which is least work, so that
-// what can be decided soon is not kept waiting. It calls onStage ahead of each. An engine that is
+// SettleAll makes stages until all experiments are done: those that may decide a statement before
+// those that only add samples, and of these always that which is least work, so that what can be
+// decided soon is not kept waiting. It calls onStage ahead of each. An engine that is
 // asked for runs of one of them by another process makes those of that one.
 func SettleAll(ctx context.Context, list []*Settling, onStage func(*Settling)) error {
 	for {
 		at := -1
 		for i, s := range list {
-			if !s.Done() && (at < 0 || s.size() < list[at].size()) {
+			if !s.Done() && (at < 0 || s.before(list[at])) {
 				at = i
 			}
 		}

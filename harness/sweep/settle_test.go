@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,16 +47,20 @@ func TestSamplesGoWhereAStatementIsOpen(t *testing.T) {
 	s := settling(t, o)
 	stages := settleAll(t, s)
 	all := len(s.start.plan.points)
+	own := s.own()
 	require.Greater(t, all, 1)
-	assert.True(t, strings.HasPrefix(stages[0], "8 samples of "), stages)
-	assert.Equal(t, "16 samples of 1 point", stages[1])
-	assert.Equal(t, "300 samples of 1 point", stages[len(stages)-1])
+	require.Greater(t, own, look)
+	assert.Equal(t, []string{
+		"2 samples of 18 points", "8 samples of 1 point", "16 samples of 1 point", "32 samples of 1 point",
+		"64 samples of 1 point", "128 samples of 1 point", "256 samples of 1 point", "300 samples of 1 point",
+		"4 samples of 17 points",
+	}, stages)
 	assert.True(t, s.Done())
 	assert.Equal(t, 1, s.Open())
 	r, err := s.End()
 	require.NoError(t, err)
-	assert.Equal(t, 8*all+292, f.all, "no run is made twice")
-	assert.Equal(t, 8, r.Least)
+	assert.Equal(t, own*(all-1)+300, f.all, "no run is made twice")
+	assert.Equal(t, own, r.Least)
 	assert.Equal(t, 300, r.Samples)
 	far, near, at := r.Findings[0], r.Findings[1], r.Findings[2]
 	assert.Equal(t, Holds, far.Holds)
@@ -87,7 +92,7 @@ func TestSettlingGoesOnWhereItWasInterrupted(t *testing.T) {
 		r, err := f.run(c, config)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.all == 160 {
+		if f.all == 60 {
 			cancel(stop)
 		}
 		return r, err
@@ -160,7 +165,10 @@ func TestFewAlikeSamplesDecideNothing(t *testing.T) {
 	e.Checks = []Check{zero}
 	s, err := e.Settle(options(t, &fake{}))
 	require.NoError(t, err)
-	assert.Len(t, settleAll(t, s), 4)
+	assert.Equal(t, []string{
+		"2 samples of 18 points", "8 samples of 12 points", "16 samples of 12 points", "32 samples of 12 points",
+		"30 samples of 6 points",
+	}, settleAll(t, s))
 	r, err := s.End()
 	require.NoError(t, err)
 	assert.Equal(t, 32, r.Findings[0].Samples)
@@ -174,7 +182,7 @@ func TestASettlingWithoutTimeWritesThatNothingWasRun(t *testing.T) {
 	s := settling(t, o)
 	r, err := s.End()
 	require.NoError(t, err)
-	assert.Contains(t, r.Notes[len(r.Notes)-1], "of the first stage were not made in that time")
+	assert.Contains(t, r.Notes[len(r.Notes)-1], "there was no time for the first 2 samples of 18 points")
 	for _, f := range r.Findings {
 		assert.Equal(t, NotRun, f.Holds)
 	}
@@ -214,6 +222,26 @@ func TestTheLastLookIsAtAsManySamplesAsTheExperimentSays(t *testing.T) {
 	assert.Equal(t, []any{Holds, 100}, []any{far.Holds, far.Samples})
 	assert.Equal(t, 300, at.Samples)
 	assert.True(t, strings.HasSuffix(at.Holds, Unsure), at.Holds)
+}
+
+// What decides nothing more waits for all that may.
+func TestSamplesThatDecideNothingComeLast(t *testing.T) {
+	e := small(t)
+	e.Checks = nil
+	nothing, err := e.Settle(options(t, &fake{}))
+	require.NoError(t, err)
+	open := settling(t, options(t, &fake{}))
+	var rest []bool
+	require.NoError(t, SettleAll(t.Context(), []*Settling{nothing, open}, func(s *Settling) {
+		rest = append(rest, s.next().rest)
+	}))
+	first := slices.Index(rest, true)
+	assert.Equal(t, 2, len(rest)-first)
+	assert.NotContains(t, rest[first:], false)
+	_, err = nothing.End()
+	require.NoError(t, err)
+	_, err = open.End()
+	require.NoError(t, err)
 }
 
 // Of what was interrupted, the stages that are there come first: they take nothing.
