@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
@@ -58,18 +59,18 @@ func (r *run) shares(ctx context.Context, res *Result) error {
 		if !s.Uncounted {
 			continue
 		}
-		if bad, ok := r.completed(list, s.Faults); ok {
+		if bad, ok := r.completed(ctx, list, s.Faults); ok {
 			s.Uncounted, s.Connected = false, s.Sets-bad
 			res.BadSets += bad
 		} else if s.Faults <= r.most() {
-			s.Sampled = r.drawn(list, s.Faults)
+			s.Sampled = r.drawn(ctx, list, s.Faults)
 			res.BadSets = max(1, res.BadSets) // at least
 		}
 	}
 	return nil
 }
 
-// failing lists why packets fail. ok is false where there are too many reasons.
+// failing lists why packets fail, in the order of what is dead. ok is false where there are too many reasons.
 func (r *run) failing(ctx context.Context) (list []pattern, ok bool, err error) {
 	errs := make([]error, r.Workers)
 	all := make([]*patterns, r.Workers)
@@ -117,6 +118,7 @@ func (r *run) failing(ctx context.Context) (list []pattern, ok bool, err error) 
 			}
 		}
 	}
+	slices.SortFunc(list, func(a, b pattern) int { return slices.Compare(a.dead, b.dead) })
 	return list, !full.Load(), nil
 }
 
@@ -230,8 +232,9 @@ func (p *pattern) key(text []byte) []byte {
 	return text
 }
 
-// completed counts the sets of a size that a pattern fits. ok is false where there are too many.
-func (r *run) completed(list []pattern, size int) (n uint64, ok bool) {
+// completed counts the sets of a size that a pattern fits. ok is false where there are too many, and
+// when it is interrupted.
+func (r *run) completed(ctx context.Context, list []pattern, size int) (n uint64, ok bool) {
 	elements := len(r.Sets.elements)
 	all, work := float64(choose(elements, size)), 0.0
 	for i := range list {
@@ -251,6 +254,9 @@ func (r *run) completed(list []pattern, size int) (n uint64, ok bool) {
 	has := make([]uint64, uint64(all)/64+1)
 	set := make([]int32, 0, size)
 	for i := range list {
+		if ctx.Err() != nil {
+			return 0, false
+		}
 		p := &list[i]
 		var add func(from int32, left int)
 		add = func(from int32, left int) {
@@ -295,43 +301,52 @@ type Sampled struct {
 	High      float64 `json:"high"`
 }
 
-// drawn draws sets of a size and looks for a pattern that fits.
-func (r *run) drawn(list []pattern, size int) *Sampled {
-	byDead := make([][]*pattern, len(r.Sets.elements)) // by the first that is dead
-	var always []*pattern
-	for i := range list {
-		if p := &list[i]; len(p.dead) == 0 {
-			always = append(always, p)
-		} else {
-			byDead[p.dead[0]] = append(byDead[p.dead[0]], p)
-		}
-	}
+// drawn draws sets of a size and looks for a pattern that fits, of a list in the order of what is
+// dead. It is nil when it is interrupted.
+func (r *run) drawn(ctx context.Context, list []pattern, size int) *Sampled {
 	in := make([]bool, len(r.Sets.elements))
-	dead := func(e int32) bool { return in[e] }
-	up := func(e int32) bool { return !in[e] }
-	fits := func(p *pattern) bool {
-		return !slices.ContainsFunc(p.dead, up) && !slices.ContainsFunc(p.up, dead)
-	}
 	s := &Sampled{Sets: maxDrawn}
 	for i := range maxDrawn {
+		if ctx.Err() != nil {
+			return nil
+		}
 		rng := rand.New(weft.Stream(r.Sets.Seed, weft.StreamFaultSets, uint64(size)<<48|uint64(i), 0))
 		set := draw(rng, len(in), size)
+		slices.Sort(set)
 		for _, e := range set {
 			in[e] = true
 		}
-		bad := slices.ContainsFunc(always, fits)
-		for _, e := range set {
-			bad = bad || slices.ContainsFunc(byDead[e], fits)
+		if !fits(list, 0, set, in) {
+			s.Connected++
 		}
 		for _, e := range set {
 			in[e] = false
 		}
-		if !bad {
-			s.Connected++
-		}
 	}
 	s.Low, s.High = wilson(s.Connected, s.Sets)
 	return s
+}
+
+// fits reports whether a pattern fits a set. Of the patterns, which are in order, the first known
+// dead elements are the same and in the set; set has those behind them, in order, and in has all.
+func fits(list []pattern, known int, set []int, in []bool) bool {
+	for len(list) > 0 && len(list[0].dead) == known {
+		if !slices.ContainsFunc(list[0].up, func(e int32) bool { return in[e] }) {
+			return true
+		}
+		list = list[1:]
+	}
+	next := func(p pattern, e int) int { return cmp.Compare(int(p.dead[known]), e) }
+	for i, e := range set {
+		from, _ := slices.BinarySearchFunc(list, e, next)
+		list = list[from:]
+		to, _ := slices.BinarySearchFunc(list, e+1, next)
+		if fits(list[:to], known+1, set[i+1:], in) {
+			return true
+		}
+		list = list[to:]
+	}
+	return false
 }
 
 // draw is a random set of so many of n.

@@ -1,6 +1,9 @@
 package verify
 
 import (
+	"context"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,11 +53,11 @@ func TestSetsThatFailAreCountedAsOneByOne(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, ok)
 			for size, want := range r.connected(t) {
-				bad, ok := r.completed(list, size)
+				bad, ok := r.completed(t.Context(), list, size)
 				require.True(t, ok)
 				all := r.Sets.ofSize(size)
 				require.Equal(t, want, all-bad, "of %d faults", size)
-				s, share := r.drawn(list, size), float64(want)/float64(all)
+				s, share := r.drawn(t.Context(), list, size), float64(want)/float64(all)
 				assert.LessOrEqual(t, s.Low-0.01, share, "%+v", s)
 				assert.GreaterOrEqual(t, s.High+0.01, share, "%+v", s)
 			}
@@ -74,4 +77,51 @@ func TestTheShareOfSetsBeyondKMinus1(t *testing.T) {
 		assert.Equal(t, s.Faults < 4, s.Connected == s.Sets, "%+v", s)
 	}
 	assert.Len(t, r.Counter.Faults, 4)
+}
+
+// Patterns that fit a set are found as by trying each.
+func TestAPatternThatFitsIsFound(t *testing.T) {
+	const elements = 9
+	rng := rand.New(rand.NewPCG(3, 3))
+	found := 0
+	for range 2000 {
+		list := make([]pattern, rng.IntN(12))
+		for i := range list {
+			for e := range int32(elements) {
+				switch rng.IntN(6) {
+				case 0, 1:
+					list[i].dead = append(list[i].dead, e)
+				case 2:
+					list[i].up = append(list[i].up, e)
+				}
+			}
+		}
+		slices.SortFunc(list, func(a, b pattern) int { return slices.Compare(a.dead, b.dead) })
+		set := draw(rng, elements, rng.IntN(elements))
+		slices.Sort(set)
+		in := make([]bool, elements)
+		for _, e := range set {
+			in[e] = true
+		}
+		want := slices.ContainsFunc(list, func(p pattern) bool {
+			return !slices.ContainsFunc(p.dead, func(e int32) bool { return !in[e] }) &&
+				!slices.ContainsFunc(p.up, func(e int32) bool { return in[e] })
+		})
+		require.Equal(t, want, fits(list, 0, set, in), "%v of %v", set, list)
+		if want {
+			found++
+		}
+	}
+	require.Positive(t, found)
+}
+
+// Who interrupts the counting does not wait for it.
+func TestCountingEndsWhenItIsInterrupted(t *testing.T) {
+	r := &run{Config: Config{Sets: Sets{elements: make([]Element, 8)}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	list := []pattern{{dead: []int32{1}}}
+	_, ok := r.completed(ctx, list, 2)
+	assert.False(t, ok)
+	assert.Nil(t, r.drawn(ctx, list, 2))
 }
