@@ -128,18 +128,17 @@ func (c Check) shown(list []located, v level) located {
 // intervals would change it: not only that which is shown, for another may be nearer to the bound
 // by its interval.
 func (c Check) verdict(list []located, shown located) string {
-	certain := func(e located) bool { return c.met(e.low) && c.met(e.high) }
 	impossible := func(e located) bool { return !c.possible(e.estimate) }
 	holds, sure := c.met(shown.value), false
 	switch {
 	case c.Of == ofMean && holds:
-		sure = certain(shown)
+		sure = c.certain(shown)
 	case c.Of == ofMean:
 		sure = impossible(shown)
 	case holds == (c.Of == ofAny): // one is enough
-		sure = slices.ContainsFunc(list, map[bool]func(located) bool{true: certain, false: impossible}[holds])
+		sure = slices.ContainsFunc(list, map[bool]func(located) bool{true: c.certain, false: impossible}[holds])
 	case holds:
-		sure = !slices.ContainsFunc(list, func(e located) bool { return !certain(e) })
+		sure = !slices.ContainsFunc(list, func(e located) bool { return !c.certain(e) })
 	default:
 		sure = !slices.ContainsFunc(list, func(e located) bool { return !impossible(e) })
 	}
@@ -182,6 +181,21 @@ func (t *table) place(point int, among []located) string {
 	return strings.Join(words, ", ")
 }
 
+// subject is a point that a statement is about, and the one that it is compared with, else itself.
+type subject struct{ point, with int }
+
+// about are the points that a statement is about.
+func (t *table) about(c Check) (list []subject) {
+	for _, i := range t.matching(c.Where) {
+		if len(c.Against) == 0 {
+			list = append(list, subject{i, i})
+		} else if k := t.beside(i, c.Against); k >= 0 && k != i {
+			list = append(list, subject{i, k})
+		}
+	}
+	return list
+}
+
 // measured are the values that a statement is about, at every point that was run, and at how many
 // more there is none: means leave out all their runs, or what they are compared with is nothing.
 func (t *table) measured(c Check) (list []located, unknown int) {
@@ -190,13 +204,10 @@ func (t *table) measured(c Check) (list []located, unknown int) {
 	if c.Scale != nil {
 		scale = *c.Scale
 	}
-	for _, i := range t.matching(c.Where) {
+	for _, p := range t.about(c) {
+		i, k := p.point, p.with
 		e := t.take(c.Take, i, column)
-		if len(c.Against) > 0 {
-			k := t.beside(i, c.Against)
-			if k < 0 || k == i {
-				continue
-			}
+		if k != i {
 			e = t.compared(i, k, column, c)
 			if c.Per != "" {
 				a, _ := t.plan.points[i].at[t.plan.index(c.Per)].number()
@@ -271,6 +282,9 @@ func (c Check) possible(e estimate) bool {
 	low, high = max(low, e.low), min(high, e.high)
 	return low <= high && c.met((low+high)/2)
 }
+
+// certain reports whether all values of the interval of e are within the bounds claimed.
+func (c Check) certain(e located) bool { return c.met(e.low) && c.met(e.high) }
 
 // plain reports whether the statement is about means.
 func (c Check) plain() bool { return c.Take == "" || c.Take == takeMean }

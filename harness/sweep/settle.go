@@ -24,9 +24,9 @@ const (
 
 // Settling makes the samples of an experiment in stages, until each statement of its checks is
 // decided. Two samples of all points come first, and decide nothing. Then stage 1 makes eight, and
-// each further one twice as many as the one before, of the points that an undecided statement about
-// means compares, so that samples go where they are needed. At last all points get as many as the
-// experiment says, and what these show counts.
+// each further one twice as many as the one before, of the points on which an undecided statement
+// about means depends, so that samples go where they are needed. At last all points get as many as
+// the experiment says, and what these show counts.
 //
 // To look again and again at growing samples until an interval lies on one side would err far more
 // often than in 5 of 100 cases. So the interval of stage k misses with the probability
@@ -40,6 +40,7 @@ type Settling struct {
 	most     int
 	stage    int     // the next, 0 for the samples that decide nothing
 	open     []int   // indices of the checks that are not decided
+	wanted   []bool  // by point: open checks depend on it
 	work     float64 // of the next stage; negative: it is not known yet
 	findings []Finding
 }
@@ -63,6 +64,7 @@ func (e *Experiment) Settle(o Options) (*Settling, error) {
 	for i := range e.Checks {
 		s.open = append(s.open, i)
 	}
+	s.want(w.empty())
 	return s, nil
 }
 
@@ -101,21 +103,17 @@ type addition struct {
 
 // next is what the next stage makes, nothing when all is done.
 func (s *Settling) next() addition {
-	t, w := s.start.empty(), s.start
+	have := s.start.samples
 	if s.stage == 0 {
 		n := min(look, s.most)
-		return addition{samples: n, points: ofFewer(w.samples, n)}
+		return addition{samples: n, points: ofFewer(have, n)}
 	}
-	n := addition{samples: min(firstStage<<(s.stage-1), s.most)}
-	for _, i := range ofFewer(w.samples, n.samples) {
-		if slices.ContainsFunc(s.open, func(k int) bool { return w.e.Checks[k].plain() && t.concerns(w.e.Checks[k], i) }) {
-			n.points = append(n.points, i)
-		}
+	n := min(firstStage<<(s.stage-1), s.most)
+	points := slices.DeleteFunc(ofFewer(have, n), func(i int) bool { return !s.wanted[i] })
+	if len(points) > 0 {
+		return addition{samples: n, points: points}
 	}
-	if len(n.points) == 0 {
-		n = addition{samples: s.own(), points: ofFewer(w.samples, s.own()), rest: true}
-	}
-	return n
+	return addition{samples: s.own(), points: ofFewer(have, s.own()), rest: true}
 }
 
 // ofFewer are the points with fewer samples than n.
@@ -186,7 +184,9 @@ func (s *Settling) Stage(ctx context.Context) error {
 	t.level = ofStage(stage)
 	s.open = slices.DeleteFunc(s.open, func(k int) bool {
 		c := w.e.Checks[k]
-		if !slices.ContainsFunc(n.points, func(i int) bool { return t.concerns(c, i) }) {
+		if !slices.ContainsFunc(t.about(c), func(p subject) bool {
+			return slices.Contains(n.points, p.point) || slices.Contains(n.points, p.with)
+		}) {
 			return false // nothing is new
 		}
 		s.findings[k] = t.finding(c)
@@ -195,7 +195,18 @@ func (s *Settling) Stage(ctx context.Context) error {
 		}
 		return s.findings[k].decided()
 	})
+	s.want(t)
 	return nil
+}
+
+// want finds out on which points the open statements depend.
+func (s *Settling) want(t *table) {
+	s.wanted = make([]bool, len(t.rows))
+	for _, k := range s.open {
+		for _, p := range t.unsure(s.start.e.Checks[k]) {
+			s.wanted[p] = true
+		}
+	}
 }
 
 // lookAtAll decides by as many samples as the experiment asks for, but for what needed more.
@@ -212,6 +223,7 @@ func (s *Settling) lookAtAll() {
 			s.open = append(s.open, k)
 		}
 	}
+	s.want(t)
 	for firstStage<<(s.stage-1) <= s.own() {
 		s.stage++
 	}
@@ -261,9 +273,8 @@ func (s *Settling) late() string {
 // Close closes the folder and writes nothing. The runs that were made are kept.
 func (s *Settling) Close() error { return s.start.journal.close() }
 
-// SettleAll makes stages until all experiments are done: those that may decide a statement before
-// those that only add samples, and of these always that which is least work, so that what can be
-// decided soon is not kept waiting. It calls onStage ahead of each. An engine that is
+// SettleAll makes stages until all experiments are done, always that which is least work, so that
+// what can be decided soon is not kept waiting; what the experiments ask for in all comes last. It calls onStage ahead of each. An engine that is
 // asked for runs of one of them by another process makes those of that one.
 func SettleAll(ctx context.Context, list []*Settling, onStage func(*Settling)) error {
 	for {
@@ -308,18 +319,19 @@ func (w *start) empty() *table {
 	return &table{e: w.e, plan: w.plan, rows: make([][]row, len(w.plan.points)), level: usual}
 }
 
-// concerns reports whether a statement is about a point, or compares others with it.
-func (t *table) concerns(c Check, point int) bool {
-	for _, i := range t.matching(c.Where) {
-		if len(c.Against) == 0 {
-			if i == point {
-				return true
-			}
-			continue
-		}
-		if k := t.beside(i, c.Against); k >= 0 && k != i && (i == point || k == point) {
-			return true
+// unsure are the points of which more samples may decide a statement about means: those where the
+// interval reaches over the bound, and those that they are compared with; all, where it is about
+// the mean of them.
+func (t *table) unsure(c Check) (points []int) {
+	if !c.plain() {
+		return nil
+	}
+	list, _ := t.measured(c)
+	for _, p := range t.about(c) {
+		i := slices.IndexFunc(list, func(e located) bool { return e.point == p.point })
+		if i < 0 || c.Of == ofMean || !c.certain(list[i]) && c.possible(list[i].estimate) {
+			points = append(points, p.point, p.with)
 		}
 	}
-	return false
+	return points
 }

@@ -72,6 +72,25 @@ func TestSamplesGoWhereAStatementIsOpen(t *testing.T) {
 	assert.Equal(t, 300, at.Samples)
 }
 
+// Where a statement is about several points, those that are clear get no more samples.
+func TestSamplesGoToThePointsOnWhichAVerdictDepends(t *testing.T) {
+	e := small(t)
+	// 1.32 without faults, and 1.254 with one.
+	e.Checks = []Check{{Says: "above", Ref: "nobody", Value: "accepted", Above: new(1.235), Where: map[string]Some{
+		"method": {"ADLR"}, "load": {"0.3"}, "faults": {"0", "1"},
+	}}}
+	o := options(t, &fake{})
+	s, err := e.Settle(o)
+	require.NoError(t, err)
+	stages := settleAll(t, s)
+	assert.Equal(t, []string{"2 samples of 18 points", "8 samples of 2 points", "16 samples of 1 point"}, stages[:3])
+	r, err := s.End()
+	require.NoError(t, err)
+	f := r.Findings[0]
+	assert.Equal(t, []any{Holds, 2, 2}, []any{f.Holds, f.Points, f.Held})
+	assert.Greater(t, f.Samples, 16)
+}
+
 // Whoever interrupts a run, and with more samples goes on, comes to the same files.
 func TestSettlingGoesOnWhereItWasInterrupted(t *testing.T) {
 	o := options(t, &fake{})
@@ -166,12 +185,11 @@ func TestFewAlikeSamplesDecideNothing(t *testing.T) {
 	s, err := e.Settle(options(t, &fake{}))
 	require.NoError(t, err)
 	assert.Equal(t, []string{
-		"2 samples of 18 points", "8 samples of 12 points", "16 samples of 12 points", "32 samples of 12 points",
-		"30 samples of 6 points",
+		"2 samples of 18 points", "8 samples of 12 points", "30 samples of 18 points",
 	}, settleAll(t, s))
 	r, err := s.End()
 	require.NoError(t, err)
-	assert.Equal(t, 32, r.Findings[0].Samples)
+	assert.Equal(t, 30, r.Findings[0].Samples)
 	assert.Equal(t, Holds, r.Findings[0].Holds)
 }
 
@@ -211,6 +229,7 @@ func TestTheLastLookIsAtAsManySamplesAsTheExperimentSays(t *testing.T) {
 	s.start.plan.samples = 100
 	require.NoError(t, s.Stage(t.Context()))
 	s.open = nil // as if all had been decided by luck
+	s.want(s.start.empty())
 	assert.Equal(t, []string{
 		"100 samples of 18 points", "128 samples of 1 point", "256 samples of 1 point", "300 samples of 1 point",
 	}, settleAll(t, s))
