@@ -16,6 +16,7 @@ package testenv
 import (
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -88,6 +89,17 @@ func Nightly(tb testing.TB) {
 	tb.Helper()
 	if !Soak() && os.Getenv("WEFT_FOR") == "" {
 		tb.Skip("takes long: WEFT_TEST=soak runs it, as make soak does")
+	}
+}
+
+// OneIn skips a test but one in n, where many that take long are alike: the same ones at each run, by
+// their names, and none where tests do what takes hours or WEFT_FOR asks for it.
+func OneIn(tb testing.TB, n uint32) {
+	tb.Helper()
+	h := fnv.New32a()
+	h.Write([]byte(tb.Name()))
+	if h.Sum32()%n != 0 && !Soak() && os.Getenv("WEFT_FOR") == "" {
+		tb.Skipf("one in %d of these runs: WEFT_TEST=soak runs all", n)
 	}
 }
 

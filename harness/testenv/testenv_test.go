@@ -59,6 +59,35 @@ func TestNAndLongGoByTheLevel(t *testing.T) {
 	}
 }
 
+func TestOneInThreeRunsTheSameAtEachRun(t *testing.T) {
+	t.Setenv("WEFT_FOR", "")
+	run := func(i int) bool {
+		return told(func(tb testing.TB) {
+			tb.(*recorder).name = fmt.Sprint("TestOf/", i)
+			OneIn(tb, 3)
+		}) == ""
+	}
+	ran := 0
+	for i := range 300 {
+		first := run(i)
+		if first {
+			ran++
+		}
+		if again := run(i); again != first {
+			t.Fatalf("the test of %d runs or not by chance", i)
+		}
+	}
+	if Soak() != (ran == 300) || ran < 70 {
+		t.Errorf("of 300 tests %d ran", ran)
+	}
+	t.Setenv("WEFT_FOR", "1s")
+	for i := range 10 {
+		if !run(i) {
+			t.Errorf("with WEFT_FOR the test of %d did not run", i)
+		}
+	}
+}
+
 func TestWhatHasRunUnderTheRaceDetectorIsSkippedInItsPackageAlone(t *testing.T) {
 	for raced, skips := range map[string]bool{
 		"": false, module + "/nic " + module + "/harness/testenv2": false,
@@ -146,10 +175,11 @@ func told(f func(testing.TB)) string {
 // recorder is a test that notes how it ends.
 type recorder struct {
 	testing.TB
-	end string
+	name, end string
 }
 
 func (r *recorder) Helper()             {}
+func (r *recorder) Name() string        { return r.name }
 func (r *recorder) Logf(string, ...any) {}
 
 func (r *recorder) Fatalf(format string, args ...any) {

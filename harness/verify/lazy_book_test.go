@@ -54,17 +54,18 @@ func TestAllSetsAtOnceGoOnFromACheckpoint(t *testing.T) {
 	lies, plain := firmware.DeterministicLink(), unnumbered()
 	lies.DestinationBased = false
 	for _, c := range []struct {
-		name string
-		fw   switching.Firmware
-		on   string
-		most int
-		runs int
+		name    string
+		fw      switching.Firmware
+		on      string
+		most    int
+		runs    int
+		doubted bool
 	}{
-		{"which holds", firmware.DeterministicLink(), "kary-ntree:4,3", 3, 8},
-		{"with something wrong", firmware.DeterministicLink(), "kary-ntree:3,3", 4, 5},
-		{"where channels have no numbers", plain, "kary-ntree:3,3", 2, 5},
-		{"pair by pair", lies, "kary-ntree:2,3", 1, 15},
-		{"with a firmware that says that it is cyclic and is not", alwaysOdd(), "kary-ntree:7,3", 4, 10},
+		{"which holds", firmware.DeterministicLink(), "kary-ntree:4,3", 3, 8, false},
+		{"with something wrong", firmware.DeterministicLink(), "kary-ntree:3,3", 4, 5, false},
+		{"where channels have no numbers", plain, "kary-ntree:3,3", 2, 5, false},
+		{"pair by pair", lies, "kary-ntree:2,3", 1, 15, false},
+		{"with a firmware that says that it is cyclic and is not", alwaysOdd(16 * 17), "kary-ntree:17,2", 3, 9, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +73,7 @@ func TestAllSetsAtOnceGoOnFromACheckpoint(t *testing.T) {
 			whole, err := Run(t.Context(), config)
 			require.NoError(t, err)
 			require.Equal(t, Lazy, whole.Method)
+			require.Equal(t, c.doubted, whole.Asymmetry != "", whole.Asymmetry)
 
 			config.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
 			r, runs := interruptedAndOn(t, config, 1)

@@ -71,7 +71,7 @@ func TestADestinationThatIsNotAsTheOthersIsExploredByItself(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.odd, uint64(found.sum.failing), c.on)
 	}
-	r := lazyRun(t, "kary-ntree:7,3", alwaysOdd(), 0)
+	r := lazyRun(t, "kary-ntree:7,3", alwaysOdd(6*49), 0)
 	found, err := r.find(t.Context(), (*lazyWalk).relevant)
 	require.NoError(t, err)
 	assert.NotEmpty(t, found.doubt)
@@ -80,11 +80,11 @@ func TestADestinationThatIsNotAsTheOthersIsExploredByItself(t *testing.T) {
 
 // alwaysOdd says that it is cyclic, and loses all that goes to the last of the subtrees below the
 // highest switches.
-func alwaysOdd() switching.Firmware {
+func alwaysOdd(last weft.NICID) switching.Firmware {
 	fw := firmware.DeterministicLink()
 	route := fw.Route
 	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-		if pkt.Dst >= 6*49 && at.From == weft.RoleUp {
+		if pkt.Dst >= last && at.From == weft.RoleUp {
 			return switching.Discard("not there")
 		}
 		return route(pkt, at, sw)
