@@ -254,14 +254,11 @@ func (r *run) completed(ctx context.Context, list []pattern, size int) (n uint64
 	has := make([]uint64, uint64(all)/64+1)
 	set := make([]int32, 0, size)
 	for i := range list {
-		if ctx.Err() != nil {
-			return 0, false
-		}
 		p := &list[i]
 		var add func(from int32, left int)
 		add = func(from int32, left int) {
 			if left > 0 {
-				for e := from; e < int32(elements); e++ {
+				for e := from; e < int32(elements) && (len(set) > 0 || ctx.Err() == nil); e++ {
 					if !slices.Contains(p.dead, e) && !slices.Contains(p.up, e) {
 						set = append(set, e)
 						add(e+1, left-1)
@@ -284,6 +281,9 @@ func (r *run) completed(ctx context.Context, list []pattern, size int) (n uint64
 		}
 		if left := size - len(p.dead); left >= 0 {
 			add(0, left)
+		}
+		if ctx.Err() != nil {
+			return 0, false
 		}
 	}
 	for _, word := range has {
