@@ -171,7 +171,7 @@ func TestAStackEndsWhileItsNICHoldsBack(t *testing.T) {
 	h := harness.New(t, "kary-ntree:2,2", harness.NoLiveness())
 	l := h.Listen("n11", "tcp", ":80")
 	var g errgroup.Group
-	for range 64 {
+	for range testenv.N(64, 16) {
 		c := h.Dial("n00", "tcp", "n11:80")
 		g.Go(func() error {
 			for {
