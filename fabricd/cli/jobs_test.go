@@ -185,7 +185,8 @@ expect: {}
 func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	testenv.Raced(t)
 	f := startFarm(t, "h1", "h2")
-	f.write("small.yaml", fmt.Sprintf(smallSweep, 3, 2000))
+	window := testenv.N(2000, 500)
+	f.write("small.yaml", fmt.Sprintf(smallSweep, 3, window))
 	f.write("runs/a.yaml", smallScenario)
 	f.write("runs/b.yaml", strings.ReplaceAll(smallScenario, "0.2", "0.3"))
 	for _, args := range [][]string{
@@ -193,7 +194,7 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 			"verify", "--topology", "kary-ntree:2,3", "--routing", "adaptive-link", "--faults", "2", "--exhaustive",
 			"--no-symmetry", "--json",
 		},
-		{"tolerate", "--topology", "torus:3x3x3", "--mechanisms", "I+D,I", "--faults", "1-3", "--json"},
+		{"tolerate", "--topology", "torus:3x3x3", "--mechanisms", "I+D,I", "--faults", "1-2", "--json"},
 		{"reroute", "--topology", "mesh:5x5", "--all", "--json"},
 		{"run", "runs", "--virtual", "--json"},
 	} {
@@ -203,7 +204,7 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	f.fabricd(0, "sweep", "small.yaml", "--out", "here")
 	f.fabricd(0, f.on("sweep", "small.yaml", "--out", "there")...)
 	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "there"))
-	f.write("open.yaml", strings.ReplaceAll(fmt.Sprintf(smallSweep, 3, 2000), "name: small", "name: open")+neverSure)
+	f.write("open.yaml", strings.ReplaceAll(fmt.Sprintf(smallSweep, 3, window), "name: small", "name: open")+neverSure)
 	f.fabricd(0, "sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled")
 	f.fabricd(0, f.on("sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled-there")...)
 	sameFolders(t, filepath.Join(f.dir, "settled"), filepath.Join(f.dir, "settled-there"))
@@ -235,7 +236,7 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	testenv.Long(t)
 	testenv.Raced(t)
 	f := startFarm(t, "h1", "h2", "h3")
-	f.write("small.yaml", fmt.Sprintf(smallSweep, 12, 8000))
+	f.write("small.yaml", fmt.Sprintf(smallSweep, 12, testenv.N(8000, 1500)))
 	given := f.begin(f.on("sweep", "small.yaml", "--out", "there")...)
 	done := func(n int) {
 		t.Helper()
