@@ -98,7 +98,7 @@ func (s *Settling) own() int { return min(s.start.plan.samples, s.most) }
 type addition struct {
 	samples int
 	points  []int
-	rest    bool // those that the experiment asks for of points that no open statement is about
+	rest    bool // up to what the experiment asks for: no open statement depends on them
 }
 
 // next is what the next stage makes, nothing when all is done.
