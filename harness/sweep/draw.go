@@ -18,6 +18,10 @@ const (
 	barsRange    = "range"
 )
 
+// fewestOfBar is of how many samples an interval is drawn. That of two is a dozen times as wide as
+// they are apart, by Student's t, and hides the curves.
+const fewestOfBar = 3
+
 // picture is a chart and the file it goes to.
 type picture struct {
 	name string // without its end
@@ -106,6 +110,8 @@ func (t *table) picture(pl Plot, name, title string, where map[string]Some) pict
 		if x := t.x(i, pl.X); !math.IsNaN(x) && !math.IsNaN(e.value) {
 			if pl.Bars == barsRange {
 				e.low, e.high = t.take(takeLeast, i, columnAt(pl.Y)).value, t.take(takeLargest, i, columnAt(pl.Y)).value
+			} else if e.n < fewestOfBar {
+				e = unknown(e.value, e.n)
 			}
 			p.Curves[k].Points = append(p.Curves[k].Points, chart.Point{X: x, Y: e.value, Low: e.low, High: e.high})
 		}
