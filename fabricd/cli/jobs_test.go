@@ -185,8 +185,7 @@ expect: {}
 func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	testenv.Raced(t)
 	f := startFarm(t, "h1", "h2")
-	window := testenv.N(2000, 500)
-	f.write("small.yaml", fmt.Sprintf(smallSweep, 3, window))
+	f.write("small.yaml", fmt.Sprintf(smallSweep, 3, 500))
 	f.write("runs/a.yaml", smallScenario)
 	f.write("runs/b.yaml", strings.ReplaceAll(smallScenario, "0.2", "0.3"))
 	for _, args := range [][]string{
@@ -204,7 +203,7 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 	f.fabricd(0, "sweep", "small.yaml", "--out", "here")
 	f.fabricd(0, f.on("sweep", "small.yaml", "--out", "there")...)
 	sameFolders(t, filepath.Join(f.dir, "here"), filepath.Join(f.dir, "there"))
-	f.write("open.yaml", strings.ReplaceAll(fmt.Sprintf(smallSweep, 3, window), "name: small", "name: open")+neverSure)
+	f.write("open.yaml", strings.ReplaceAll(fmt.Sprintf(smallSweep, 3, 500), "name: small", "name: open")+neverSure)
 	f.fabricd(0, "sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled")
 	f.fabricd(0, f.on("sweep", "open.yaml", "--settle", "--samples", "30", "--out", "settled-there")...)
 	sameFolders(t, filepath.Join(f.dir, "settled"), filepath.Join(f.dir, "settled-there"))
@@ -236,7 +235,7 @@ func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	testenv.Long(t)
 	testenv.Raced(t)
 	f := startFarm(t, "h1", "h2", "h3")
-	f.write("small.yaml", fmt.Sprintf(smallSweep, 12, testenv.N(8000, 1500)))
+	f.write("small.yaml", fmt.Sprintf(smallSweep, 12, 2500))
 	given := f.begin(f.on("sweep", "small.yaml", "--out", "there")...)
 	done := func(n int) {
 		t.Helper()
