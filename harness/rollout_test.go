@@ -17,14 +17,18 @@ import (
 
 // All 48 switches of a fat tree take a new firmware, one after the other under load, live over NATS
 // and in virtual time. Nothing is lost or discarded, and each runs the new one in the end. Under the
-// race detector that takes minutes, and 12 switches have the same goroutines.
+// race detector 48 take minutes, and a tree of 12 runs the same code.
 func TestARollingUpgradeUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	tree := "kary-ntree:4,3"
+	if testenv.Race {
+		tree = "kary-ntree:2,3"
+	}
 	for name, way := range map[string]harness.Option{"nats": live.OverNATS(), "virtual": harness.Virtual()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := harness.New(t, map[bool]string{false: "kary-ntree:4,3", true: "kary-ntree:2,3"}[testenv.Race], way, harness.FirmwareByName("adaptive-link"),
+			h := harness.New(t, tree, way, harness.FirmwareByName("adaptive-link"),
 				harness.Traffic("uniform:0.4"), harness.NoLiveness())
 			next := firmware.AdaptiveSwitch{}.Firmware()
 			for _, s := range h.Topology().Switches {

@@ -50,7 +50,7 @@ type Finding struct {
 	Held   int    `json:"held"`
 	Must   bool   `json:"must"`
 	Why    string `json:"why,omitempty"` // it is not so here, where somebody knows
-	// Samples is how many of each of these points were looked at.
+	// Samples is how many were looked at of the point that has most of them.
 	Samples int `json:"samples"`
 }
 

@@ -126,7 +126,7 @@ const aboutVerdicts = "*Unsure* is a statement where the interval reaches over t
 
 // aboutIntervals explains tables of statements.
 const aboutIntervals = "Intervals are of 95%; with --settle they are as much wider as it takes for all stages together to err in 5% of " +
-	"cases. *Samples* is how many runs of each point were looked at.\n"
+	"cases. *Samples* is how many runs of a point were looked at, of that with most where points differ.\n"
 
 // comparison is the table of statements, and whose they are.
 func comparison(list []Finding) string {

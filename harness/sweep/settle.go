@@ -274,8 +274,9 @@ func (s *Settling) late() string {
 func (s *Settling) Close() error { return s.start.journal.close() }
 
 // SettleAll makes stages until all experiments are done, always that which is least work, so that
-// what can be decided soon is not kept waiting; what the experiments ask for in all comes last. It calls onStage ahead of each. An engine that is
-// asked for runs of one of them by another process makes those of that one.
+// what can be decided soon is not kept waiting. What brings all points to the experiment's own
+// number of samples comes last. It calls onStage ahead of each. An engine that is asked for runs of
+// one of them by another process makes those of that one.
 func SettleAll(ctx context.Context, list []*Settling, onStage func(*Settling)) error {
 	for {
 		at := -1

@@ -92,8 +92,9 @@ func Nightly(tb testing.TB) {
 	}
 }
 
-// OneIn skips a test but one in n, where many that take long are alike: the same ones at each run, by
-// their names, and none where tests do what takes hours or WEFT_FOR asks for it.
+// OneIn runs one in n of many tests that are alike and take long, and skips the others. Their names
+// decide which, so that each run has the same. Where tests do what takes hours, or WEFT_FOR asks for
+// it, all run.
 func OneIn(tb testing.TB, n uint32) {
 	tb.Helper()
 	h := fnv.New32a()

@@ -327,9 +327,10 @@ func (r *run) drawn(ctx context.Context, list []pattern, size int) *Sampled {
 	return s
 }
 
-// fits reports whether a pattern fits a set. Of the patterns, which are in order, the first known
-// dead elements are the same and in the set; set has those behind them, in order, and in has all.
-func fits(list []pattern, known int, set []int, in []bool) bool {
+// fits reports whether one of the patterns fits the set of all elements that in says. The patterns
+// are in the order of what is dead, and begin with the same elements, as many as known, which are in
+// the set. What the set has behind these is rest, in order.
+func fits(list []pattern, known int, rest []int, in []bool) bool {
 	for len(list) > 0 && len(list[0].dead) == known {
 		if !slices.ContainsFunc(list[0].up, func(e int32) bool { return in[e] }) {
 			return true
@@ -337,11 +338,11 @@ func fits(list []pattern, known int, set []int, in []bool) bool {
 		list = list[1:]
 	}
 	next := func(p pattern, e int) int { return cmp.Compare(int(p.dead[known]), e) }
-	for i, e := range set {
+	for i, e := range rest {
 		from, _ := slices.BinarySearchFunc(list, e, next)
 		list = list[from:]
 		to, _ := slices.BinarySearchFunc(list, e+1, next)
-		if fits(list[:to], known+1, set[i+1:], in) {
+		if fits(list[:to], known+1, rest[i+1:], in) {
 			return true
 		}
 		list = list[to:]

@@ -78,13 +78,13 @@ func TestADestinationThatIsNotAsTheOthersIsExploredByItself(t *testing.T) {
 	assert.Equal(t, 49*(342-6), found.sum.failing)
 }
 
-// alwaysOdd says that it is cyclic, and loses all that goes to the last of the subtrees below the
-// highest switches.
-func alwaysOdd(last weft.NICID) switching.Firmware {
+// alwaysOdd says that it is cyclic, and loses all that goes up to the last of the subtrees below the
+// highest switches, whose first NIC is given.
+func alwaysOdd(first weft.NICID) switching.Firmware {
 	fw := firmware.DeterministicLink()
 	route := fw.Route
 	fw.Route = func(pkt *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {
-		if pkt.Dst >= last && at.From == weft.RoleUp {
+		if pkt.Dst >= first && at.From == weft.RoleUp {
 			return switching.Discard("not there")
 		}
 		return route(pkt, at, sw)

@@ -117,7 +117,10 @@ func TestATraceBeginsAtTheSource(t *testing.T) {
 	t.Parallel()
 	p := travelled{packetKey: packetKey{src: "n00", dst: "n10"}}
 	for _, v := range []fabric.HopView{
-		{Node: "n00", At: 30}, {Node: "s1.1", At: 20}, {Node: "s0.0", At: 10}, {Node: "n10", At: 40, End: fabric.EndDelivered},
+		{Node: "n00", At: 30},
+		{Node: "s1.1", At: 20},
+		{Node: "s0.0", At: 10},
+		{Node: "n10", At: 40, End: fabric.EndDelivered},
 	} {
 		p.add(v)
 	}
