@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft/harness/verify"
 )
@@ -26,22 +27,29 @@ func (n *network) connected(ctx context.Context, dead []death) (bool, error) {
 		set[i] = d.Element
 	}
 	c := verify.Config{Graph: n.graph, Firmware: n.firmware, Name: n.cfg.Routing, VCs: n.cfg.Switch.VCs}
-	return Connects(ctx, c, set)
+	found, err := Judge(ctx, c, set)
+	return found.Connected, err
 }
 
-// Connects reports whether the firmware of c leads every NIC to every other while these are dead,
-// whichever choice a packet takes. The rest of c is not looked at. Errors are those of
-// [verify.Run], and ctx.Err() when ctx ends it.
-func Connects(ctx context.Context, c verify.Config, dead []verify.Element) (bool, error) {
-	for _, e := range dead {
-		if !e.Switch && !c.Graph.Links[e.ID].BetweenSwitches() {
-			return false, nil // the only link of a NIC
-		}
-	}
-	c.Sets, c.Workers = verify.Sets{List: [][]verify.Element{dead}}, 1
+// Verdict is what the checker says of firmware with some links or switches dead.
+type Verdict struct {
+	Connected bool // every NIC is led to every other, whichever choice a packet takes
+	Acyclic   bool // nothing can deadlock
+}
+
+// Judge asks the checker about the firmware of c while these are dead. The links of NICs may be
+// among them. c.Sets and c.Workers are not looked at. Errors are those of [verify.Run], and
+// ctx.Err() when ctx ends it.
+func Judge(ctx context.Context, c verify.Config, dead []verify.Element) (v Verdict, err error) {
+	set := slices.DeleteFunc(slices.Clone(dead), func(e verify.Element) bool {
+		return !e.Switch && !c.Graph.Links[e.ID].BetweenSwitches()
+	})
+	c.Sets, c.Workers = verify.Sets{List: [][]verify.Element{set}}, 1
 	r, err := verify.Run(ctx, c)
 	if err != nil {
-		return false, fmt.Errorf("whether all pairs are connected: %w", err)
+		return v, fmt.Errorf("whether all pairs are connected: %w", err)
 	}
-	return r.Unconnected == 0 && r.Livelocks == 0, ctx.Err()
+	v.Connected = len(set) == len(dead) && r.Unconnected == 0 && r.Livelocks == 0
+	v.Acyclic = r.Deadlocks == 0 && r.Undecided == ""
+	return v, ctx.Err()
 }

@@ -68,7 +68,7 @@ type Result struct {
 	// most pairs of NICs over one direction of a link between switches, if each takes its ways in turn
 	MaxLinkLoad  float64 `csv:"max_link_load"`
 	MeanLinkLoad float64 `csv:"mean_link_load"` // the mean of these links
-	Acyclic      bool    `csv:"acyclic"`        // the dependencies of their channels have no cycle
+	Acyclic      bool    `csv:"acyclic"`        // nothing can deadlock
 
 	// Of reconfigurations, one after each fault, where package sweep asks for them.
 	// after each fault every flow that live links join had a path, and nothing could deadlock

@@ -14,11 +14,11 @@ import (
 
 // connectivity is the [Runner] of experiments that measure connectivity: it draws the faults of a
 // run, and asks whether all pairs of NICs are connected with them, whatever choices the firmware
-// leaves; of [measure.DDRC] whether up/down tables made anew connect them, and of a routing that is
-// told what is dead whether it does when it knows these faults. There is no traffic, so of the
-// result only Connected, Faults and Stable are set, and where every set is judged Sets, what is
-// said of them as by [Tolerate], and Acyclic: nothing can deadlock in any. The same seed has the same faults for
-// every routing, and those of fewer faults are among those of more.
+// leaves, and whether packets can deadlock; of [measure.DDRC] whether up/down tables made anew
+// connect them, and of a routing that is told what is dead whether it does when it knows these
+// faults. There is no traffic, so of the result only Connected, Acyclic, Faults and Stable are set,
+// and where every set is judged Sets and what is said of them as by [Tolerate]. The same seed has
+// the same faults for every routing, and those of fewer faults are among those of more.
 func connectivity(ctx context.Context, c measure.Config) (measure.Result, error) {
 	r := measure.Result{Faults: c.FaultCount, Stable: true, DeadlockAt: -1}
 	if c.EverySet {
@@ -42,7 +42,7 @@ func connectivity(ctx context.Context, c measure.Config) (measure.Result, error)
 		if err != nil {
 			return r, err
 		}
-		r.Connected = routes.Compute(&dead) == 0
+		r.Connected, r.Acyclic = routes.Compute(&dead) == 0, true // ways go up, and then down
 		return r, nil
 	}
 	entry, err := subnet.ByName(c.Routing)
@@ -59,8 +59,10 @@ func connectivity(ctx context.Context, c measure.Config) (measure.Result, error)
 	if err != nil {
 		return r, err
 	}
-	v := verify.Config{Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs)}
-	r.Connected, err = measure.Connects(ctx, v, set)
+	v, err := measure.Judge(ctx, verify.Config{
+		Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs), FixedChoice: c.Switch.Waiting == "one",
+	}, set)
+	r.Connected, r.Acyclic = v.Connected, v.Acyclic
 	return r, err
 }
 
@@ -77,6 +79,7 @@ func everySet(ctx context.Context, c *measure.Config, r *measure.Result) error {
 	}
 	found, err := verify.Run(ctx, verify.Config{
 		Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs), Workers: max(1, c.Workers),
+		FixedChoice: c.Switch.Waiting == "one",
 		// Smaller sets too: with a least size they would be explored one by one.
 		Sets: verify.Sets{Kind: verify.Kind(c.FaultKind), Max: c.FaultCount},
 	})
