@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 )
 
@@ -328,7 +329,7 @@ func TestFollowGivesEveryEventOnceAndInOrder(t *testing.T) {
 			_, _ = s.Fabric().Restore(context.Background(), s.linkID())
 		}
 	}()
-	ctx, stop := context.WithTimeout(t.Context(), harness.DefaultPatience)
+	ctx, stop := context.WithTimeout(t.Context(), rig.Patience)
 	defer stop()
 	follow := func(after uint64) (seq uint64) {
 		seq = after
@@ -393,7 +394,7 @@ func TestWatchGivesSamplesWhichAreKeptAsHistory(t *testing.T) {
 	testenv.Raced(t)
 	s := serve(t, harness.Traffic("uniform:0.5"))
 	s.Cut("s0.0", "s1.0")
-	ctx, stop := context.WithTimeout(t.Context(), harness.DefaultPatience)
+	ctx, stop := context.WithTimeout(t.Context(), rig.Patience)
 	defer stop()
 	var last Sample
 	err := s.dial(false).Watch(ctx, func(sample Sample) error {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/auth"
 	"github.com/weft-fabric/weft/fabricd/safefile"
-	"github.com/weft-fabric/weft/harness"
 	"github.com/weft-fabric/weft/harness/attack"
 	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
@@ -143,7 +142,7 @@ func TestPlacesAreShared(t *testing.T) {
 	var running sync.WaitGroup
 	waits := func(client string, waiting int) {
 		running.Go(func() {
-			if err := p.take(t.Context(), client, harness.DefaultPatience); err != nil {
+			if err := p.take(t.Context(), client, rig.Patience); err != nil {
 				client = err.Error()
 			}
 			order <- client
@@ -199,7 +198,7 @@ func TestStreamsAndSessionsEndWithTheirToken(t *testing.T) {
 			}
 			require.NoError(t, end(file), name)
 			for _, s := range open {
-				late := time.AfterFunc(harness.DefaultPatience, s.close)
+				late := time.AfterFunc(rig.Patience, s.close)
 				for err = nil; err == nil; {
 					_, err = s.next()
 				}

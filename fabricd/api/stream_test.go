@@ -14,6 +14,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/fault"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/rig"
 	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 )
@@ -226,7 +227,7 @@ func TestClientsOverTheBrokerGetTheSameState(t *testing.T) {
 	x.server.stream.page = 700 // so that there are pages
 	x.order("/links/s0.0-s1.0/cut", "")
 	x.order("/switches/s1.1/crash", "")
-	ctx, stop := context.WithTimeout(t.Context(), harness.DefaultPatience)
+	ctx, stop := context.WithTimeout(t.Context(), rig.Patience)
 	defer stop()
 	var st State
 	deltas := 0

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/registry"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/rig"
 )
 
 // webbed is a small fabric with its HTTP side.
@@ -164,7 +165,7 @@ func (s *sse) next() (f Frame, err error) {
 // until applies frames to a state until it is as wanted.
 func (s *sse) until(st *State, want func(*State) bool) {
 	s.t.Helper()
-	timer := time.AfterFunc(harness.DefaultPatience, s.close)
+	timer := time.AfterFunc(rig.Patience, s.close)
 	defer timer.Stop()
 	for {
 		f, err := s.next()

@@ -166,7 +166,7 @@ const largeSweep = `name: large
 about: large
 base:
   {topology: "kary-ntree:4,3", routing: updown, traffic: "hotspot,hot=1,share=1", queue_bytes: 1000000000,
-   window: 150000, warmup_skip: true}
+   window: 40000, warmup_skip: true}
 axes: [{axis: load, values: [0.01, 1]}]
 samples: 1
 quick: {samples: 1}
