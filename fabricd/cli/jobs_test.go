@@ -183,7 +183,7 @@ expect: {}
 `
 
 func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	f := startFarm(t, "h1", "h2")
 	f.write("small.yaml", fmt.Sprintf(smallSweep, 3, 500))
 	f.write("runs/a.yaml", smallScenario)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-fabric/weft/fabricd/work"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestEveryPieceIsDealtOnceAndTheDearestFirst(t *testing.T) {
@@ -53,6 +54,7 @@ func TestABatchIsCutByWhatItTakes(t *testing.T) {
 // of ten are at work until 98% is done.
 func TestAThousandWorkersAreBusyToTheEnd(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		costs, takes := make([]float64, 200_000), make([]float64, 200_000)

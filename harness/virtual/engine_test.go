@@ -57,9 +57,10 @@ func TestAFlowAloneHasTheRateOfALink(t *testing.T) {
 
 func TestTheSameSeedGivesTheSameEvents(t *testing.T) {
 	t.Parallel()
+	const cycles = 200 * cycle
 	run := func() (uint64, uint64) {
 		n := newNetwork(t, "kary-ntree:4,3", "adaptive-link", "uniform:0.7")
-		n.Run(n.Now() + 500*cycle)
+		n.Run(n.Now() + cycles)
 		return n.Hash(), n.Events()
 	}
 	hash, events := run()
@@ -71,7 +72,7 @@ func TestTheSameSeedGivesTheSameEvents(t *testing.T) {
 	}
 	n := newNetwork(t, "kary-ntree:4,3", "adaptive-link", "uniform:0.7")
 	n.send(t, 0, 1)
-	n.Run(n.Now() + 500*cycle)
+	n.Run(n.Now() + cycles)
 	assert.NotEqual(t, hash, n.Hash(), "one packet more")
 }
 

@@ -126,6 +126,7 @@ func TestMPIComputesRightWhileLinksAreCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			testenv.Long(t)
+			testenv.Unraced(t)
 			program := filepath.Join(t.TempDir(), "allreduce")
 			out, err := exec.Command(testenv.Need(t, of.compiler, of.from), "-O2", "-o", program,
 				"../../scenarios/programs/allreduce.c").CombinedOutput()

@@ -341,7 +341,7 @@ func TestPerfqueryCountsPackets(t *testing.T) {
 // The routes of lash in a torus do not deadlock under a load that fills each ring of it.
 func TestRoutesOfLashDoNotDeadlock(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	m := manage(t, "torus:5x5")
 	m.opensm("", m.with("lash")...)
 	m.SetTraffic("tornado:1,radix=5")
