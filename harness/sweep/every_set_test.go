@@ -140,3 +140,30 @@ func TestWhereEverySetCannotBeJudgedIsSaid(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 	}
 }
+
+// Whether packets can deadlock is asked for the way in which they wait: with ten dead links nearly
+// every set lets packets that wait for one candidate deadlock, and about a quarter those that wait
+// for all.
+func TestConnectivitySaysWhetherPacketsCanDeadlock(t *testing.T) {
+	t.Parallel()
+	e, err := loadFile("mine.yaml", []byte(`
+name: mine
+about: Ways to wait.
+measure: connectivity
+base: {topology: "kary-ntree:4,3", routing: adaptive-link}
+axes: [{axis: faults, values: [3, 10]}, {axis: waiting, values: [all, one]}]
+samples: 4
+quick: {samples: 1}
+`))
+	require.NoError(t, err)
+	o := Options{Dir: t.TempDir()}
+	_, err = e.Run(t.Context(), o)
+	require.NoError(t, err)
+	free := map[string]int{} // of deadlocks
+	for _, row := range readCSV(t, o.Dir, "runs.csv") {
+		free[row["waiting"]+" "+row["faults"]] += b2i(row["acyclic"] == "true")
+	}
+	require.Equal(t, 4, free["all 3"], "Theorem 1")
+	require.Zero(t, free["one 10"])
+	require.Positive(t, free["all 10"])
+}
