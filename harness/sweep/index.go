@@ -155,8 +155,10 @@ func collect(dir string) (list []record, pages []string, err error) {
 		return nil, nil, err
 	}
 	for _, e := range entries {
+		info, err := os.Stat(filepath.Join(dir, e.Name()))
 		switch {
-		case e.IsDir():
+		case err != nil: // a link to nothing
+		case info.IsDir():
 			r, err := readRecord(filepath.Join(dir, e.Name()))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // a folder of something else
