@@ -47,7 +47,7 @@ func Judge(ctx context.Context, c verify.Config, dead []verify.Element) (v Verdi
 	c.Sets, c.Workers = verify.Sets{List: [][]verify.Element{set}}, 1
 	r, err := verify.Run(ctx, c)
 	if err != nil {
-		return v, fmt.Errorf("whether all pairs are connected: %w", err)
+		return v, fmt.Errorf("whether all pairs are connected and packets can deadlock: %w", err)
 	}
 	v.Connected = len(set) == len(dead) && r.Unconnected == 0 && r.Livelocks == 0
 	v.Acyclic = r.Deadlocks == 0 && r.Undecided == ""

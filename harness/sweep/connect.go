@@ -59,11 +59,16 @@ func connectivity(ctx context.Context, c measure.Config) (measure.Result, error)
 	if err != nil {
 		return r, err
 	}
-	v, err := measure.Judge(ctx, verify.Config{
-		Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs), FixedChoice: c.Switch.Waiting == "one",
-	}, set)
+	v, err := measure.Judge(ctx, asked(&c, fw, vcs), set)
 	r.Connected, r.Acyclic = v.Connected, v.Acyclic
 	return r, err
+}
+
+// asked is what the checker is asked about the firmware of a run, which needs so many virtual channels.
+func asked(c *measure.Config, fw firmware.Firmware, vcs int) verify.Config {
+	return verify.Config{
+		Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs), FixedChoice: c.Switch.Waiting == "one",
+	}
 }
 
 // everySet asks about all sets of so many faults at once. A set is tolerated where all pairs are
@@ -77,12 +82,11 @@ func everySet(ctx context.Context, c *measure.Config, r *measure.Result) error {
 	if err != nil {
 		return err
 	}
-	found, err := verify.Run(ctx, verify.Config{
-		Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs), Workers: max(1, c.Workers),
-		FixedChoice: c.Switch.Waiting == "one",
-		// Smaller sets too: with a least size they would be explored one by one.
-		Sets: verify.Sets{Kind: verify.Kind(c.FaultKind), Max: c.FaultCount},
-	})
+	v := asked(c, fw, vcs)
+	v.Workers = max(1, c.Workers)
+	// Smaller sets too: with a least size they would be explored one by one.
+	v.Sets = verify.Sets{Kind: verify.Kind(c.FaultKind), Max: c.FaultCount}
+	found, err := verify.Run(ctx, v)
 	if err != nil {
 		return err
 	}
