@@ -28,6 +28,7 @@ type fake struct {
 	signals  int
 	every    weft.Time // 0: tick no more
 	owes     int       // frames, with packets or without
+	returns  bool      // it sends back what it receives
 }
 
 func (f *fake) Ports() int { return 1 }
@@ -40,6 +41,9 @@ func (f *fake) Signal(now weft.Time, p weft.PortID, up bool, out *weft.Actions) 
 func (f *fake) Receive(now weft.Time, _ weft.PortID, fr *weft.Frame, out *weft.Actions) {
 	f.received = append(f.received, fr.Packets...)
 	out.Arrived = append(out.Arrived, fr.Packets...)
+	if f.returns {
+		f.queue, out.Ready = append(f.queue, fr.Packets...), append(out.Ready, 0)
+	}
 }
 
 func (f *fake) Exempt(weft.Time, weft.PortID) {}

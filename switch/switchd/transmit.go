@@ -152,6 +152,9 @@ func (d *Driver) transmit(p weft.PortID) {
 		s.mu.Lock()
 		s.watches = s.timed
 		s.mu.Unlock()
+		if s.again.Load() { // somebody found it locked, and does not come back
+			continue
+		}
 		if !s.watches { // only this goroutine writes it
 			<-d.wakes[p]
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/wire"
 )
@@ -68,6 +69,23 @@ func TestADriverWaitsByTheClockAsItGoesNow(t *testing.T) {
 		r.d.View(func() { ticked = len(r.core.ticks) > 0 })
 		return ticked
 	}, "the core is ticked")
+}
+
+// A receiver transmits by itself, also while the transmitter of the port goes to sleep.
+func TestNoPacketIsLeftBehindByATransmitterThatGoesToSleep(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, link.Pace{}, Config{})
+	r.look(func(c *fake) { c.returns = true })
+	f := weft.Frame{VCs: 1, Packets: []weft.Header{{Size: 256, Fields: weft.NewFields()}}}
+	sent := wire.AppendFrame(nil, rigged.Reverse().Sum(), &f)
+	for i := range testenv.N(200_000, 20_000) {
+		require.NoError(t, r.back.Send(sent))
+		for began, wait := r.now(), weft.Time(i%1000)*10*weft.Nanosecond; r.now()-began < wait; {
+		}
+		r.d.wake(0) // the transmitter may find nothing and go to sleep again
+		m := rig.Next(t, r.far, "the packet")
+		m.Release()
+	}
 }
 
 // A driver that the machine wakes a millisecond late each time keeps the rate of a link with
