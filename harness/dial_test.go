@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -50,10 +51,10 @@ func TestAConnectionSurvivesCuts(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				_, err = io.Copy(c, c) // back again
+				_, err = io.Copy(patient(c), c) // back again
 				return errors.Join(err, c.Close())
 			})
-			c := h.Dial("n"+zeros(h), "tcp", last+":80")
+			c := patient(h.Dial("n"+zeros(h), "tcp", last+":80"))
 			g.Go(func() error {
 				_, err := c.Write(sent)
 				return errors.Join(err, c.(interface{ CloseWrite() error }).CloseWrite())
@@ -91,10 +92,10 @@ func TestTheReportOfAFaultSaysWhatConnectionsSuffered(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(io.Discard, c)
+		_, err = io.Copy(io.Discard, patient(c))
 		return errors.Join(err, c.Close())
 	})
-	c := h.Dial("n00", "tcp", "n11:80")
+	c := patient(h.Dial("n00", "tcp", "n11:80"))
 	<-opened // by both sides, or n11 sends again too
 	stop := make(chan struct{})
 	g.Go(func() error {
@@ -193,6 +194,12 @@ func TestAStackEndsWhileItsNICHoldsBack(t *testing.T) {
 	h.Net("n00").Close()
 	require.NoError(t, g.Wait())
 	_ = l.Close()
+}
+
+// patient returns c, whose calls fail once a test has waited for too long.
+func patient(c net.Conn) net.Conn {
+	_ = c.SetDeadline(time.Now().Add(rig.Patience))
+	return c
 }
 
 func zeros(h *harness.Harness) string { return h.Topology().NICs[0].Name[1:] }
