@@ -174,7 +174,9 @@ func TestAQuestionFromBeforeALinkIsSharedNamesNobody(t *testing.T) {
 	leaf, port := g.SwitchOf(0)
 	a, b := weft.End{Node: weft.NICID(0).Node()}, weft.End{Node: leaf.Node(), Port: port}
 	l.Do(host.Order{SignalAll: true})
-	rig.Until(t, func() bool { return l.ReadEnd(a).Flow.State == link.Up && l.ReadEnd(b).Flow.State == link.Up })
+	for _, e := range l.Ends() {
+		rig.Until(t, func() bool { return l.ReadEnd(e).Flow.State == link.Up })
+	}
 	l.Do(host.Order{Send: []host.SendOrder{{Src: 0, Dst: 1, Bytes: 256}}})
 	rig.Until(t, func() bool { return l.Delivered() == 1 })
 	l.Share(leaf)
