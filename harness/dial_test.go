@@ -96,7 +96,7 @@ func TestTheReportOfAFaultSaysWhatConnectionsSuffered(t *testing.T) {
 		return errors.Join(err, c.Close())
 	})
 	c := patient(h.Dial("n00", "tcp", "n11:80"))
-	<-opened // by both sides, or n11 sends again too
+	<-opened // both sides have: else n11 may send again too, and stand still for longer
 	stop := make(chan struct{})
 	g.Go(func() error {
 		for {
@@ -196,7 +196,7 @@ func TestAStackEndsWhileItsNICHoldsBack(t *testing.T) {
 	_ = l.Close()
 }
 
-// patient returns c, whose calls fail once a test has waited for too long.
+// patient returns c, with a deadline: its calls fail instead of waiting for ever.
 func patient(c net.Conn) net.Conn {
 	_ = c.SetDeadline(time.Now().Add(rig.Patience))
 	return c
@@ -271,7 +271,7 @@ func TestAWebServerOnANIC(t *testing.T) {
 
 func TestDatagramsAndWhatCannotBeDialled(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, "kary-ntree:2,2", harness.NoLiveness()) // nothing is lost on a busy machine
+	h := harness.New(t, "kary-ntree:2,2", harness.NoLiveness()) // or a busy machine may lose a datagram
 	n00, n11 := h.Net("n00"), h.Net("n11")
 	packets, err := n11.ListenPacket("udp", ":53")
 	require.NoError(t, err)

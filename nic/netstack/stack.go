@@ -77,8 +77,8 @@ func New(cfg Config) (*Stack, error) {
 func (s *Stack) configure() tcpip.Error {
 	l := &link{port: s.cfg.Port, mtu: uint32(s.cfg.MTU)}
 	sack, control := tcpip.TCPSACKEnabled(true), tcpip.CongestionControlOption("cubic")
-	// Not RACK, gVisor's default: with it a connection that loses packets at times sends nothing more,
-	// ever, and where packets are reordered it sends three times as many again.
+	// RACK, gVisor's default, is off: with it a connection that loses packets may stop sending for good,
+	// and one whose packets are reordered sends more than twice as many of them again.
 	recovery := tcpip.TCPRecovery(0)
 	for _, o := range []tcpip.SettableTransportProtocolOption{&sack, &control, &recovery} {
 		if err := s.stack.SetTransportProtocolOption(tcp.ProtocolNumber, o); err != nil {

@@ -152,7 +152,7 @@ func (d *Driver) transmit(p weft.PortID) {
 		s.mu.Lock()
 		s.watches = s.timed
 		s.mu.Unlock()
-		if s.again.Load() { // somebody found it locked, and does not come back
+		if s.again.Load() { // somebody who was to transmit found s.mu locked, and has gone
 			continue
 		}
 		if !s.watches { // only this goroutine writes it
