@@ -45,6 +45,7 @@ func TestWhatCannotBeMeasuredIsNamed(t *testing.T) {
 		"window must be":                    func(c *Config) { c.Window = -1 },
 		"most_cycles must be":               func(c *Config) { c.MostCycles = -1 },
 		"most cycles: a hunt":               func(c *Config) { c.Hunt = true },
+		"stop when safe: only a hunt":       func(c *Config) { c.StopWhenSafe = true },
 		"warmup_batches must be 2 to 100":   func(c *Config) { c.Warmup.Batches = 1 },
 		"warm-up tolerance is relative":     func(c *Config) { c.Warmup.Tolerance = math.NaN() },
 		"register_expire must be":           func(c *Config) { c.RegisterExpire = -2 },

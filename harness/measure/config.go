@@ -90,7 +90,13 @@ type Config struct {
 	// until there is one, or until it has lasted MostCycles in all. All that follows the last fault
 	// is its window.
 	Hunt bool
-	Seed uint64
+	// StopWhenSafe ends a hunt early where the checker says that with all that is dead nothing can
+	// deadlock: as soon as no packet is left that was in the network at the last fault, since the
+	// checker does not know what fewer faults have led where. Result.Acyclic is what it said. With
+	// registers that are no vectors of up ports ([firmware.Firmware].Vectors), which may keep what
+	// only fewer faults can write, and with firmware that is told what is dead a hunt goes to its end.
+	StopWhenSafe bool
+	Seed         uint64
 	// Workers is how many goroutines the run uses, 0: one. The result is the same for any number;
 	// more than one help where links have a delay and the network is large.
 	Workers int

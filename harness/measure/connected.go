@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft/harness/verify"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 // connected reports whether the routing leads every NIC to every other with all that is dead in the
@@ -22,13 +23,25 @@ func (n *network) connected(ctx context.Context, dead []death) (bool, error) {
 	if len(dead) == 0 {
 		return true, nil
 	}
+	found, err := n.judge(ctx, dead)
+	return found.Connected, err
+}
+
+// judge asks the checker about the firmware with all that is dead in the end.
+func (n *network) judge(ctx context.Context, dead []death) (Verdict, error) {
 	set := make([]verify.Element, len(dead))
 	for i, d := range dead {
 		set[i] = d.Element
 	}
-	c := verify.Config{Graph: n.graph, Firmware: n.firmware, Name: n.cfg.Routing, VCs: n.cfg.Switch.VCs}
-	found, err := Judge(ctx, c, set)
-	return found.Connected, err
+	return Judge(ctx, n.cfg.Asked(n.firmware, 0), set)
+}
+
+// Asked is what the checker is asked about the firmware of a run, which needs so many virtual
+// channels at least.
+func (c *Config) Asked(fw firmware.Firmware, vcs int) verify.Config {
+	return verify.Config{
+		Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs), FixedChoice: c.Switch.Waiting == "one",
+	}
 }
 
 // Verdict is what the checker says of firmware with some links or switches dead.

@@ -49,6 +49,50 @@ func TestDeterministicReroutingDeadlocksWithoutItsSecondLayer(t *testing.T) {
 	require.Positive(t, found)
 }
 
+// A hunt that stops when it is safe finds what one to the end finds.
+func TestAHuntThatStopsWhenSafeMissesNoDeadlock(t *testing.T) {
+	t.Parallel()
+	safe, deadlocks := 0, 0
+	for _, waiting := range []string{"all", "one"} {
+		for seed := range uint64(testenv.Levels(12, 6, 6)) {
+			c := config(t, "kary-ntree:3,3", "adaptive-link", 1)
+			c.FaultCount, c.Seed, c.Switch.Waiting, c.Switch.EagerCredits, c.FaultSpacing = 4, seed, waiting, false, 100
+			c.Hunt, c.MostCycles, c.Warmup.Skip, c.CrossbarDelay, c.WireDelay = true, 4000, true, cycle, cycle
+			long := measured(t, c)
+			c.StopWhenSafe = true
+			short := measured(t, c)
+			require.Equal(t, []any{long.Deadlocked, long.DeadlockAt, long.Cycle, long.Connected},
+				[]any{short.Deadlocked, short.DeadlockAt, short.Cycle, short.Connected})
+			require.Equal(t, short.Acyclic, short.Cycles < long.Cycles, "seed %d, waiting for %s", seed, waiting)
+			if short.Acyclic {
+				safe++
+			} else if short.Deadlocked {
+				deadlocks++
+			}
+		}
+	}
+	require.Positive(t, safe)
+	require.Positive(t, deadlocks)
+}
+
+// What is left in the network of the time before a fault may still deadlock, safe as the rest may be.
+func TestAHuntWaitsForPacketsOfBeforeTheLastFault(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(config(t, "kary-ntree:2,2", "adaptive-link", 1).Filled())
+	m := n.meters[0]
+	var early, late, again weft.Header
+	m.enter(10, &early)
+	n.meters.mark(20)
+	m.enter(20, &late)
+	m.enter(21, &again)
+	require.Equal(t, 2, n.meters.marked())
+	m.deliver(30, &again)
+	require.Equal(t, 2, n.meters.marked())
+	m.deliver(31, &early)
+	m.loseWire(&weft.Frame{Packets: []weft.Header{late}})
+	require.Zero(t, n.meters.marked())
+}
+
 // once is a firmware whose register is written by the first packet, and again when it has run out.
 // It says nothing.
 func once(g *topology.Graph, expire weft.Time) switching.Firmware {

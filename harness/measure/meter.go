@@ -26,6 +26,8 @@ type meter struct {
 	made    int
 	free    []weft.Time
 
+	markedAt      weft.Time // packets that entered until then are marked
+	marked        int       // marked ones that entered here, less those that ended here
 	batch, window span
 	measuring     bool
 	unit          weft.Time               // of both histograms
@@ -55,7 +57,7 @@ func newMeters(n int, cycle weft.Time) meters {
 	for i := range all {
 		all[i] = &meter{
 			all: all, number: i,
-			unit:    max(1, cycle/latencyParts),
+			unit: max(1, cycle/latencyParts), markedAt: weft.Never,
 			latency: hdrhistogram.New(1, latencyMost, latencyDigits),
 			network: hdrhistogram.New(1, latencyMost, latencyDigits),
 		}
@@ -72,6 +74,21 @@ func (all meters) counts() (sum counts) {
 		sum.lostQueue += m.lostQueue
 		sum.lostCrash += m.lostCrash
 		sum.discarded += m.discarded
+	}
+	return sum
+}
+
+// mark marks the packets that are inside now, and those that enter at this time.
+func (all meters) mark(now weft.Time) {
+	for _, m := range all {
+		m.markedAt = now
+	}
+}
+
+// marked is how many of the marked packets are inside.
+func (all meters) marked() (sum int) {
+	for _, m := range all {
+		sum += m.marked
 	}
 	return sum
 }
@@ -127,6 +144,9 @@ const (
 func (m *meter) enter(now weft.Time, h *weft.Header) {
 	m.entered++
 	m.batch.entered++
+	if now <= m.markedAt {
+		m.marked++
+	}
 	if m.measuring {
 		m.window.entered++
 	}
@@ -150,7 +170,11 @@ func (m *meter) flight(id weft.Time) *flight {
 // end takes a packet off the books, and gives back when it was generated and left.
 func (m *meter) end(h *weft.Header) flight {
 	m.free = append(m.free, h.Injected)
-	return *m.flight(h.Injected)
+	f := *m.flight(h.Injected)
+	if f.left <= m.markedAt {
+		m.marked--
+	}
+	return f
 }
 
 // deliver counts a packet that has come to its NIC.

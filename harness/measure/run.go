@@ -136,10 +136,30 @@ func (r *run) parts(dynamic []death) error {
 	}
 	r.open()
 	if r.cfg.Hunt {
-		_, err := r.advance(r.horizon)
-		return err
+		return r.hunt()
 	}
 	return r.measure()
+}
+
+// hunt waits for a deadlock, to the horizon or as long as there can be one.
+func (r *run) hunt() error {
+	if r.cfg.StopWhenSafe && r.reconfigured == nil && (r.firmware.Registers == nil || r.firmware.Vectors) {
+		v, err := r.judge(r.ctx, r.faults)
+		if err != nil {
+			return err
+		}
+		r.result.Acyclic = v.Acyclic
+	}
+	r.meters.mark(r.engine.Now())
+	for r.cycle() < r.horizon {
+		if r.result.Acyclic && r.meters.marked() == 0 {
+			return nil
+		}
+		if on, err := r.advance(min(r.cycle()+lookEvery, r.horizon)); !on || err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *run) cycle() int64               { return int64(r.engine.Now() / r.cfg.Cycle) }

@@ -163,7 +163,8 @@ func (r *reader) times() {
 			}
 		}
 	}
-	c.FaultsBefore, c.Hunt, c.Warmup.Skip = get(s.FaultsBefore), get(s.Hunt), get(s.WarmupSkip)
+	c.FaultsBefore, c.Hunt, c.StopWhenSafe = get(s.FaultsBefore), get(s.Hunt), get(s.StopWhenSafe)
+	c.Warmup.Skip = get(s.WarmupSkip)
 	if s.RegisterExpire != nil && *s.RegisterExpire == 0 {
 		r.bad("register_expire",
 			fmt.Errorf("register_expire is 0, expected %d for never, or from 1 on: leave it out for what the routing says",
@@ -176,6 +177,9 @@ func (r *reader) times() {
 	c.Warmup.Tolerance = get(s.WarmupTolerance)
 	if c.Hunt && c.MostCycles == 0 && s.MostCycles == nil {
 		r.bad("hunt", fmt.Errorf("a hunt for deadlocks lasts most_cycles: give them"))
+	}
+	if c.StopWhenSafe && !c.Hunt {
+		r.bad("stop_when_safe", fmt.Errorf("only a hunt for deadlocks stops when there can be none: give hunt: true, too"))
 	}
 }
 

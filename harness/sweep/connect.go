@@ -59,16 +59,9 @@ func connectivity(ctx context.Context, c measure.Config) (measure.Result, error)
 	if err != nil {
 		return r, err
 	}
-	v, err := measure.Judge(ctx, asked(&c, fw, vcs), set)
+	v, err := measure.Judge(ctx, c.Asked(fw, vcs), set)
 	r.Connected, r.Acyclic = v.Connected, v.Acyclic
 	return r, err
-}
-
-// asked is what the checker is asked about the firmware of a run, which needs so many virtual channels.
-func asked(c *measure.Config, fw firmware.Firmware, vcs int) verify.Config {
-	return verify.Config{
-		Graph: c.Topology, Name: c.Routing, Firmware: fw, VCs: max(c.Switch.VCs, vcs), FixedChoice: c.Switch.Waiting == "one",
-	}
 }
 
 // everySet asks about all sets of so many faults at once. A set is tolerated where all pairs are
@@ -82,7 +75,7 @@ func everySet(ctx context.Context, c *measure.Config, r *measure.Result) error {
 	if err != nil {
 		return err
 	}
-	v := asked(c, fw, vcs)
+	v := c.Asked(fw, vcs)
 	v.Workers = max(1, c.Workers)
 	// Smaller sets too: with a least size they would be explored one by one.
 	v.Sets = verify.Sets{Kind: verify.Kind(c.FaultKind), Max: c.FaultCount}

@@ -76,6 +76,7 @@ type Settings struct {
 	Window          *int     `yaml:"window,omitempty" jsonschema:"minimum=1" jsonschema_description:"Cycles measured; 10000 unless given."`
 	MostCycles      *int     `yaml:"most_cycles,omitempty" jsonschema:"minimum=1" jsonschema_description:"Most cycles of a run in all."`
 	Hunt            *bool    `yaml:"hunt,omitempty" jsonschema_description:"The run is a search for a deadlock: after the first warm-up and the faults it goes on until there is one, or until it has lasted most_cycles in all."`
+	StopWhenSafe    *bool    `yaml:"stop_when_safe,omitempty" jsonschema_description:"A hunt ends early where fabricd verify says that with these faults nothing can deadlock: as soon as no packet is left that was in the network at the last fault. Hunts with a routing that is told the faults, or whose registers are no re-route vectors, do not."`
 }
 
 // DescribeField describes the fields that scenarios have too. It implements [document.Described].
