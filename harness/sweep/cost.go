@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -69,7 +70,7 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 	o.Samples = samples
 	w := &start{e: e, plan: p, Options: o.withDefaults(e)}
 	var tried, wanted float64 // cycles, or runs where there are none
-	var lasted float64        // shares of a run, below 1 where it ends early by a deadlock
+	var lasted float64        // of each: see lastsOf
 	points := e.costly(p)
 	for _, i := range points {
 		wanted += cyclesOf(&p.points[i].config, e.Measure) * float64(samples)
@@ -105,9 +106,7 @@ func (e *Experiment) Estimate(ctx context.Context, o Options) (c Cost, err error
 			continue
 		}
 		tried += float64(r.Cycles)
-		if r.Deadlocked {
-			lasted += float64(r.Cycles)/cyclesOf(&p.points[i].config, e.Measure) - 1
-		}
+		lasted += lastsOf(&p.points[i].config, &r) - 1
 	}
 	if trials == 0 || tried == 0 {
 		return c, nil
@@ -165,6 +164,28 @@ func (w *start) trial(ctx context.Context, point, most int) (r measure.Result, t
 	began := w.cpu()
 	r, err = w.one(ctx, &pt, 0)
 	return r, w.cpu() - began, err
+}
+
+// lastsOf is how many times longer a run is than cyclesOf says, by what its trial has come to: less
+// where a deadlock ends it, more where the network is not steady by then.
+func lastsOf(c *measure.Config, trial *measure.Result) float64 {
+	cycles := cyclesOf(c, ofNetwork)
+	switch {
+	case trial.Deadlocked:
+		return float64(trial.Cycles) / cycles
+	case trial.Stable || c.Warmup.Skip || c.Warmup.Most <= trialCycles || !c.FaultsBefore && trial.Faults > 0:
+		return 1
+	}
+	// Chosen by us: between what was tried and the longest, so that neither is missed by far.
+	more := math.Sqrt(trialCycles*float64(c.Warmup.Most)) - warmupOf(c)
+	if c.FaultCount > 0 && !c.FaultsBefore && !c.Hunt {
+		more *= 2 // again after the faults
+	}
+	all := cycles + more
+	if c.MostCycles > 0 {
+		all = min(all, float64(c.MostCycles))
+	}
+	return all / cycles
 }
 
 // warmupOf is about how long a warm-up is: a little longer than the shortest.

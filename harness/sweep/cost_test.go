@@ -61,3 +61,27 @@ func TestAReconfigurationTakesItsTime(t *testing.T) {
 	assert.InDelta(t, at+1000, cyclesOf(&c, ofNetwork), 0)
 	assert.InDelta(t, none, cyclesOf(&without, ofNetwork), 0, "nothing is reconfigured")
 }
+
+// A saturated torus is steady after 14,000 cycles, of which a trial sees 3,000.
+func TestARunLastsLongerWhereItsTrialWasNotSteady(t *testing.T) {
+	t.Parallel()
+	c := measure.Config{Window: 2000, Warmup: measure.Warmup{Batch: 500, Batches: 4, Most: 12_000}}
+	for name, of := range map[string]struct {
+		change func(c *measure.Config)
+		trial  measure.Result
+		cycles float64
+	}{
+		"steady":                 {func(*measure.Config) {}, measure.Result{Stable: true}, 4600},
+		"not steady":             {func(*measure.Config) {}, measure.Result{}, 8000},
+		"no warm-up":             {func(c *measure.Config) { c.Warmup.Skip = true }, measure.Result{}, 2000},
+		"ends before":            {func(c *measure.Config) { c.MostCycles = 7000 }, measure.Result{}, 7000},
+		"deadlock":               {func(*measure.Config) {}, measure.Result{Deadlocked: true, Cycles: 1000}, 1000},
+		"dead from the start":    {func(c *measure.Config) { c.FaultCount, c.FaultsBefore = 2, true }, measure.Result{Faults: 2}, 8000},
+		"not steady, two to die": {func(c *measure.Config) { c.FaultCount = 2 }, measure.Result{}, 14_000},
+		"steady, one has died":   {func(c *measure.Config) { c.FaultCount = 2 }, measure.Result{Faults: 1}, 7200},
+	} {
+		c := c
+		of.change(&c)
+		assert.InDelta(t, of.cycles, cyclesOf(&c, ofNetwork)*lastsOf(&c, &of.trial), 1e-6, name)
+	}
+}
