@@ -3,6 +3,7 @@ package fabric
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/leader"
@@ -52,6 +53,7 @@ const (
 	measureEvery = 200 * time.Millisecond
 	measureOver  = 50 * time.Millisecond
 	idleAfter    = 10
+	middleOf     = 5 // a host that stands still once is late in one or two measurements
 )
 
 // What lateness counts where packets find their links free, and how much more where all wait for
@@ -62,19 +64,24 @@ const (
 	countsQueue = 6
 )
 
-// lateness measures how late packets come, per host. It is for one goroutine.
-type lateness map[ledger.HostID]*lateHost
+// lateness measures how late packets come, per host, while the clocks go with one factor. It is for
+// one goroutine.
+type lateness struct {
+	hosts  map[ledger.HostID]*lateHost
+	factor float64
+}
 
 type lateHost struct {
-	was  switchd.Stats // when it was measured last
-	late float64
-	idle int // measurements in turn that found less than measureOver
+	was  switchd.Stats     // when it was measured last
+	late [middleOf]float64 // what was measured with this factor, newest first, and none before
+	idle int               // measurements in turn that found less than measureOver
 }
 
 // attendTempo measures until the runtime stops.
 func (f *Fabric) attendTempo() {
-	measured := lateness{}
+	measured := lateness{hosts: map[ledger.HostID]*lateHost{}}
 	f.runtime.Task(max(measureEvery, f.binWidth()), func() {
+		measured.at(f.Tempo().Factor)
 		own := f.local.local.Drivers()
 		late := measured.next(f.local.id, &own)
 		for _, h := range f.remoteHosts() {
@@ -84,27 +91,46 @@ func (f *Fabric) attendTempo() {
 	})
 }
 
-// next is how late packets come on a host whose drivers have counted so much, see [leader.Tempo].
-func (m lateness) next(id ledger.HostID, now *switchd.Stats) float64 {
-	h := m[id]
+// at begins anew where the clocks go with another factor: what was late before may not be now.
+func (m *lateness) at(factor float64) {
+	if factor != m.factor {
+		m.factor = factor
+		for _, h := range m.hosts {
+			h.late, h.idle = [middleOf]float64{}, 0
+		}
+	}
+}
+
+// next is how late packets come on a host whose drivers have counted so much, see [leader.Tempo]:
+// the middle one of the latest measurements.
+func (m *lateness) next(id ledger.HostID, now *switchd.Stats) float64 {
+	h := m.hosts[id]
 	if h == nil {
 		h = &lateHost{}
-		m[id] = h
+		m.hosts[id] = h
 	}
 	was := &h.was
 	lasted, overdue := now.Lasted-was.Lasted, now.Overdue-was.Overdue
-	if lasted >= 0 && lasted < measureOver {
+	switch {
+	case lasted < 0: // it counts anew
+		h.late = [middleOf]float64{}
+	case lasted < measureOver:
 		if h.idle++; h.idle > idleAfter {
-			h.late = 0
+			h.late = [middleOf]float64{}
 		}
-		return h.late
-	}
-	h.idle, h.late = 0, 0
-	if lasted > 0 && overdue > 0 { // it counts on
+		return h.middle()
+	default:
 		frames := (now.FramesOut - now.CreditFrames) - (was.FramesOut - was.CreditFrames)
 		waited := float64(now.Waited-was.Waited) / float64(max(1, frames))
-		h.late = (counts + countsQueue*waited) * float64(overdue) / float64(lasted)
+		copy(h.late[1:], h.late[:])
+		h.late[0] = (counts + countsQueue*waited) * max(0, float64(overdue)) / float64(lasted)
 	}
-	h.was = *now
-	return h.late
+	h.idle, h.was = 0, *now
+	return h.middle()
+}
+
+func (h *lateHost) middle() float64 {
+	late := h.late
+	slices.Sort(late[:])
+	return late[middleOf/2]
 }

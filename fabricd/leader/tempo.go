@@ -18,6 +18,11 @@ const (
 	most    = 1.5 // that one measurement counts as: a machine that stalls once is no reason to go slower
 )
 
+// falling is within how many measurements lateness is less than ever since the last step, where it
+// falls: a second. A machine catches up with what it could not carry before, and what comes meanwhile
+// is late whatever the factor, so it is waited for. Chosen by us.
+const falling = 5
+
 // The clocks go faster in steps, each after so many measurements in time: a few, but many, and ever
 // more, where they would go about as fast as when machines were too late last.
 const (
@@ -41,6 +46,8 @@ type Tempo struct {
 	failed   float64 // the factor at which machines were too late last; 0: none that counts
 	patience int     // before a step to near that
 	wait     int     // measurements in time since the last step
+	lowest   float64 // lateness that was measured since the last step; 0: none
+	since    int     // measurements since then
 	settles  bool    // what is measured next began before the last step
 }
 
@@ -83,10 +90,15 @@ func (t *Tempo) next(late float64) float64 {
 		t.settles = false
 		return t.Factor
 	}
+	if t.since++; t.lowest == 0 || late < t.lowest {
+		t.lowest, t.since = late, 0
+	}
 	late = min(late, most)
 	t.Late += weight * (late - t.Late)
 	switch {
 	case t.Fixed:
+	case t.TooLate() && (late <= tooLate || t.since < falling):
+		t.wait = 0
 	case t.TooLate():
 		if t.Factor < near*t.failed {
 			t.patience = leastPatience
@@ -156,7 +168,7 @@ func (s *State) goAt(factor float64) {
 // set has the clocks go with a factor.
 func (t *Tempo) set(factor float64) {
 	t.Late = min(t.Late, inTime) // what was measured before says nothing
-	t.Factor, t.settles, t.wait = factor, true, 0
+	t.Factor, t.settles, t.wait, t.lowest, t.since = factor, true, 0, 0, 0
 }
 
 // tempoOf is what a leader before has left.

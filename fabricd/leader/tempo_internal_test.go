@@ -72,6 +72,39 @@ func TestTheClockGoesAsFastAsTheMachineCan(t *testing.T) {
 	}
 }
 
+// owing is a machine that catches up with what it owes: what the fabric was to carry while the
+// machine could not. It needs so much time per time of the fabric, and what it owes is in the time of
+// the fabric, in milliseconds, which is what a packet takes on a link.
+type owing struct{ needs, owes float64 }
+
+// measured has a tempo measure so often, and returns the lowest factor.
+func (m *owing) measured(t *Tempo, times int) (lowest float64) {
+	const each = 200 // ms of the machine
+	lowest = t.Factor
+	for range times {
+		m.owes = max(0, m.owes+each*(t.Factor-0.95/m.needs))
+		if to := t.next(0.05 + m.owes); to != t.Factor {
+			t.set(to)
+		}
+		lowest = min(lowest, t.Factor)
+	}
+	return lowest
+}
+
+// What a machine owes from before a step is late for as long as it catches up: that says nothing
+// about the factor.
+func TestTheClockIsNotSlowedForWhatIsBeingCaughtUpWith(t *testing.T) {
+	t.Parallel()
+	for _, needs := range []float64{1.2, 2, 5, 10, 50} {
+		tempo := tempoOf(Tempo{})
+		m := owing{needs: needs}
+		lowest := m.measured(&tempo, 4000)
+		require.Greater(t, lowest, 0.95/needs/8, "%v times too much", needs)
+		require.Zero(t, m.owes, "%v times too much", needs)
+		require.Greater(t, tempo.Factor, 0.95/needs/2, "%v times too much", needs)
+	}
+}
+
 func TestAFixedClockGoesAsItWasAskedTo(t *testing.T) {
 	t.Parallel()
 	tempo := tempoOf(Tempo{Factor: 1, Most: 1, Fixed: true})
