@@ -37,6 +37,7 @@ func TestFaultsPerGroupAtOnceAreAsOneByOne(t *testing.T) {
 				t.Parallel()
 				if c.takes != nil {
 					c.takes(t)
+					testenv.OneIn(t, 3)
 				}
 				testenv.Unraced(t)
 				r := lazyRunOf(t, config)
