@@ -29,8 +29,7 @@ func installedVersion(t *testing.T) string {
 // the cache.
 func TestBothCommandsInstallFromAModuleProxy(t *testing.T) {
 	t.Parallel()
-	testenv.Long(t)
-	testenv.Unraced(t)
+	testenv.Nightly(t)
 	proxy, bin, installed := t.TempDir(), t.TempDir(), installedVersion(t)
 	pack(t, proxy, installed)
 	run := func(name string, args ...string) string {

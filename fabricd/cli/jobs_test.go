@@ -233,7 +233,7 @@ func TestAgentsComputeWhatOneProcessDoes(t *testing.T) {
 // is killed: the results are those of one process, to the byte.
 func TestAJobOutlivesWhoeverDoesIt(t *testing.T) {
 	testenv.Long(t)
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	f := startFarm(t, "h1", "h2", "h3")
 	f.write("small.yaml", fmt.Sprintf(smallSweep, 12, 2500))
 	given := f.begin(f.on("sweep", "small.yaml", "--out", "there")...)

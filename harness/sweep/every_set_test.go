@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/measure"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/verify"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -146,6 +147,7 @@ func TestWhereEverySetCannotBeJudgedIsSaid(t *testing.T) {
 // for all.
 func TestConnectivitySaysWhetherPacketsCanDeadlock(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	e, err := loadFile("mine.yaml", []byte(`
 name: mine
 about: Ways to wait.

@@ -120,7 +120,7 @@ func TestAChoiceThatIsNotThereIsNamed(t *testing.T) {
 // so, and a figure of each experiment beside it.
 func TestClaimsArePublishedByPaper(t *testing.T) {
 	t.Parallel()
-	testenv.Raced(t)
+	testenv.Unraced(t)
 	var f fake
 	dir, to := t.TempDir(), t.TempDir()
 	for name, paper := range map[string]string{"one": "Somebody: On Trees", "two": "Else, Other: On Rings"} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
 	"github.com/weft-fabric/weft/fabricd/work"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -69,6 +70,9 @@ func TestAllSetsAtOnceGoOnFromACheckpoint(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if c.doubted {
+				testenv.Unraced(t)
+			}
 			config := Config{Graph: topologytest.Parse(t, c.on), Firmware: c.fw, Sets: Sets{Max: c.most}, Workers: 1}
 			whole, err := Run(t.Context(), config)
 			require.NoError(t, err)

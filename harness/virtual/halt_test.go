@@ -55,6 +55,7 @@ func (n *network) requireUp(t *testing.T, same func(l topology.Link) bool) {
 // loses none itself.
 func TestASwitchThatWasStoppedDiscardsNothing(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	for _, routing := range []string{
 		"adaptive-switch", "adaptive-switch-digit", "adaptive-switch-header",
 		"deterministic-switch",
@@ -87,6 +88,7 @@ func TestASwitchThatWasStoppedDiscardsNothing(t *testing.T) {
 // between two of them goes down, and none of them loses or discards a packet.
 func TestNodesThatWereStoppedTogetherLoseNothing(t *testing.T) {
 	t.Parallel()
+	testenv.Unraced(t)
 	pair := func(n *network) []weft.Node { return []weft.Node{n.nodeOf(t, "s1.00"), n.nodeOf(t, "s0.00")} }
 	all := func(n *network) []weft.Node { return slices.Collect(maps.Keys(n.node)) }
 	for name, stopped := range map[string]func(n *network) []weft.Node{"two neighbours": pair, "all": all} {
