@@ -21,7 +21,7 @@ LEVELS = $(shell go list -f '{{.ImportPath}} {{.Dir}}' $(PKG) | while read -r p 
 	! grep -qwE 'testenv\.(Unraced|Race|N|Levels|Full|Soak|Nightly|For)' "$$dir"/*_test.go 2>/dev/null || echo "$$p"; done)
 FULL = $(sort $(LEVELS) $(filter-out $(RACED),$(shell go list $(PKG))))
 # What takes longest comes first.
-FIRST := %/fabricd/fabric %/fabricd/web %/fabricd/cli %/harness/verify
+FIRST := %/harness/verify %/fabricd/cli %/fabricd/ib/ibd %/fabricd/web %/fabricd/fabric
 first = $(foreach p,$(FIRST),$(filter $(p),$(1))) $(filter-out $(FIRST),$(1))
 # test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any.
 test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $(call first,$(3)),true)

@@ -27,22 +27,24 @@ func TestOpenSMRoutesWhatSwitchesForward(t *testing.T) {
 	for _, c := range []struct {
 		topology string
 		engines  []string
-		long     bool
+		takes    func(testing.TB) // what it asks for, if it takes long
 	}{
-		{"kary-ntree:2,3", []string{"minhop", "ftree", "updn"}, false},
-		{"torus:4x4", []string{"dor", "lash", "dfsssp"}, false},
-		{"irregular:16,32,3", []string{"updn", "lash", "dfsssp", "minhop", "sssp"}, true},
-		{"irregular:64,128,1", []string{"updn", "dnup", "lash", "dfsssp", "minhop", "sssp"}, true},
-		{"irregular:128,256,1", []string{"updn", "dnup", "lash", "dfsssp", "minhop", "sssp"}, true},
-		{"torus:4x4x4", []string{"dor", "lash", "dfsssp"}, true},
-		{"torus:5x5x5", []string{"torus-2QoS"}, true},
-		{"mport-tree:36,2", []string{"ftree", "updn", "dnup", "minhop", "dfsssp", "sssp"}, true},
+		{"kary-ntree:2,3", []string{"minhop", "ftree", "updn"}, nil},
+		{"torus:4x4", []string{"dor", "lash", "dfsssp"}, nil},
+		{"irregular:16,32,3", []string{"updn", "lash", "dfsssp", "minhop", "sssp"}, testenv.Long},
+		{"irregular:64,128,1", []string{"updn", "dnup", "lash", "dfsssp", "minhop", "sssp"}, testenv.Long},
+		{"irregular:128,256,1", []string{"updn", "dnup", "lash", "dfsssp", "minhop", "sssp"}, testenv.Long},
+		{"torus:4x4x4", []string{"dor", "lash", "dfsssp"}, testenv.Long},
+		{"torus:5x5x5", []string{"torus-2QoS"}, testenv.Long},
+		{"mport-tree:12,2", []string{"updn", "dnup", "dfsssp", "sssp"}, testenv.Long},
+		{"mport-tree:36,2", []string{"ftree", "minhop"}, testenv.Long},
+		{"mport-tree:36,2", []string{"updn", "dnup", "dfsssp", "sssp"}, testenv.Nightly},
 	} {
 		for _, engine := range c.engines {
 			t.Run(c.topology+"/"+engine, func(t *testing.T) {
 				t.Parallel()
-				if c.long {
-					testenv.Long(t)
+				if c.takes != nil {
+					c.takes(t)
 					testenv.Unraced(t)
 				}
 				m := manage(t, c.topology)
