@@ -73,7 +73,7 @@ type lateness struct {
 
 type lateHost struct {
 	was  switchd.Stats     // when it was measured last
-	late [middleOf]float64 // what was measured with this factor, newest first, and none before
+	late [middleOf]float64 // measured with this factor, newest first; 0 where nothing is yet
 	idle int               // measurements in turn that found less than measureOver
 }
 
@@ -91,7 +91,7 @@ func (f *Fabric) attendTempo() {
 	})
 }
 
-// at begins anew where the clocks go with another factor: what was late before may not be now.
+// at says which factor the clocks go with. With another than before it forgets what it measured.
 func (m *lateness) at(factor float64) {
 	if factor != m.factor {
 		m.factor = factor

@@ -119,7 +119,8 @@ func (c Config) Validate(ctx context.Context) error {
 		return fmt.Errorf("%w: most cycles: a hunt for a deadlock ends after so many: give their number, as 200000",
 			ErrConfig)
 	case c.StopWhenSafe && !c.Hunt:
-		return fmt.Errorf("%w: stop when safe: only a hunt for a deadlock stops when there can be none: set Hunt, too", ErrConfig)
+		return fmt.Errorf("%w: stop when safe: only a hunt for a deadlock stops when there can be none: set Hunt, too",
+			ErrConfig)
 	case c.NIC.Notices.Time() > 0 || c.NIC.TraceEvery > 0:
 		return fmt.Errorf("%w: nic: there are neither notices nor traces in a measurement: leave them out", ErrConfig)
 	case len(c.Topology.NICs) < 2:

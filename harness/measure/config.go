@@ -91,10 +91,11 @@ type Config struct {
 	// is its window.
 	Hunt bool
 	// StopWhenSafe ends a hunt early where the checker says that with all that is dead nothing can
-	// deadlock: as soon as no packet is left that was in the network at the last fault, since the
-	// checker does not know what fewer faults have led where. Result.Acyclic is what it said. With
-	// registers that are no vectors of up ports ([firmware.Firmware].Vectors), which may keep what
-	// only fewer faults can write, and with firmware that is told what is dead a hunt goes to its end.
+	// deadlock: as soon as no packet is left that was in the network at the last fault. The checker
+	// has all faults there from the beginning, and such a packet was routed with fewer.
+	// Result.Acyclic is what it said. A hunt goes to its end with firmware that is told what is dead,
+	// and with registers, which may keep what was written with fewer faults; but not with vectors of
+	// up ports ([firmware.Firmware].Vectors): a bit stands for a fault above its port, and faults stay.
 	StopWhenSafe bool
 	Seed         uint64
 	// Workers is how many goroutines the run uses, 0: one. The result is the same for any number;

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/fabricd/topology"
 	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
+	"github.com/weft-fabric/weft/switch/firmware"
 )
 
 func TestADeadlockIsFoundWithItsCycle(t *testing.T) {
@@ -65,6 +66,7 @@ func TestAHuntThatStopsWhenSafeMissesNoDeadlock(t *testing.T) {
 				[]any{short.Deadlocked, short.DeadlockAt, short.Cycle, short.Connected})
 			require.Equal(t, short.Acyclic, short.Cycles < long.Cycles, "seed %d, waiting for %s", seed, waiting)
 			if short.Acyclic {
+				require.Greater(t, short.Cycles, short.WarmupCycles, "packets of before the last fault are waited for")
 				safe++
 			} else if short.Deadlocked {
 				deadlocks++
@@ -73,6 +75,24 @@ func TestAHuntThatStopsWhenSafeMissesNoDeadlock(t *testing.T) {
 	}
 	require.Positive(t, safe)
 	require.Positive(t, deadlocks)
+}
+
+// The checker cannot say what is safe where the firmware knows what is dead, or has registers that
+// may keep what was written with fewer faults.
+func TestAHuntGoesToItsEndWhereTheCheckerDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	fw, ok := firmware.ByName("deterministic-link")
+	require.True(t, ok)
+	hunted := func(c Config) Result {
+		c.FaultCount, c.FaultSpacing, c.Hunt, c.StopWhenSafe, c.MostCycles, c.Warmup.Skip = 1, 100, true, true, 3000, true
+		return measured(t, c)
+	}
+	c := config(t, "kary-ntree:2,2", "", 0.3)
+	c.Firmware = fw
+	require.Less(t, hunted(c).Cycles, int64(3000))
+	c.Firmware.Registers = func(*weft.Place) []switching.Register { return []switching.Register{{Name: "unused", Width: 1}} }
+	require.EqualValues(t, 3000, hunted(c).Cycles)
+	require.EqualValues(t, 3000, hunted(config(t, "kary-ntree:2,2", DDRC, 0.3)).Cycles)
 }
 
 // What is left in the network of the time before a fault may still deadlock, safe as the rest may be.

@@ -76,7 +76,7 @@ func TestARunLastsLongerWhereItsTrialWasNotSteady(t *testing.T) {
 		"no warm-up":             {func(c *measure.Config) { c.Warmup.Skip = true }, measure.Result{}, 2000},
 		"ends before":            {func(c *measure.Config) { c.MostCycles = 7000 }, measure.Result{}, 7000},
 		"deadlock":               {func(*measure.Config) {}, measure.Result{Deadlocked: true, Cycles: 1000}, 1000},
-		"dead from the start":    {func(c *measure.Config) { c.FaultCount, c.FaultsBefore = 2, true }, measure.Result{Faults: 2}, 8000},
+		"dead from the start":    {func(c *measure.Config) { c.FaultsBefore = true }, measure.Result{Faults: 2}, 8000},
 		"not steady, two to die": {func(c *measure.Config) { c.FaultCount = 2 }, measure.Result{}, 14_000},
 		"steady, one has died":   {func(c *measure.Config) { c.FaultCount = 2 }, measure.Result{Faults: 1}, 7200},
 	} {
