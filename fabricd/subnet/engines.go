@@ -64,7 +64,7 @@ func engines() []engine {
 		{
 			"mp-lash", "any topology: every shortest path, the source chooses, in as many layers as keep each free from " +
 				"deadlock (MP-LASH)", firmware.Anything,
-			[]string{"layers", "seed", "limit", "step4", "fallback", "root", "tree"},
+			[]string{"layers", "seed", "limit", "balance", "step4", "fallback", "root", "tree"},
 			layered.MPLASH,
 		},
 		{

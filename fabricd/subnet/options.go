@@ -37,7 +37,7 @@ var optionKeys = keysByName(
 	engineKey{
 		Key{
 			"layers", fmt.Sprintf("a number from 1 to %d", weft.MaxVCs),
-			"so many virtual channels at most; engines that can use any number use all of them",
+			"so many virtual channels; those that the engine does not need spread the load",
 		},
 		number(1, weft.MaxVCs, func(o *layered.Options, n int) { o.Layers = n }),
 	},
@@ -71,7 +71,7 @@ var optionKeys = keysByName(
 		choice(func(o *layered.Options) *layered.Tristate { return &o.InPort }),
 	},
 	engineKey{
-		Key{"balance", yesNo, "step 4 of LASH: layers are made equally full"},
+		Key{"balance", yesNo, "LASH (its step 4) and MP-LASH: layers are made equally full"},
 		choice(func(o *layered.Options) *layered.Tristate { return &o.Balance }),
 	},
 	engineKey{

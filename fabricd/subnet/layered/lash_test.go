@@ -202,13 +202,16 @@ func TestRoundsEmptyTheLastLayer(t *testing.T) {
 	require.Equal(t, 3, r.Layers)
 }
 
-// perLayer counts the pairs of switches in each layer.
+// perLayer counts the source/address pairs in each layer.
 func perLayer(r *layered.Routing) []int {
 	sizes := make([]int, r.Layers)
 	for s := range r.Graph.Switches {
 		for d := range r.Graph.NICs {
-			if to, _ := r.Graph.SwitchOf(weft.NICID(d)); int(to) != s {
-				sizes[r.Assignment.Addresses(weft.SwitchID(s), weft.NICID(d))[0].VC]++
+			if to, _ := r.Graph.SwitchOf(weft.NICID(d)); int(to) == s {
+				continue
+			}
+			for _, a := range r.Assignment.Addresses(weft.SwitchID(s), weft.NICID(d)) {
+				sizes[a.VC]++
 			}
 		}
 	}
@@ -224,15 +227,35 @@ func TestBalancingMakesLayersEquallyFull(t *testing.T) {
 		}
 		return sum
 	}
-	for _, o := range []layered.Options{{}, {Both: true}, {Paths: layered.ByPair}, {Paths: layered.ByPair, Both: true}} {
-		balanced, err := layered.LASH(t.Context(), g, o)
-		require.NoError(t, err)
-		o.Balance = layered.Off
-		as, err := layered.LASH(t.Context(), g, o)
-		require.NoError(t, err)
-		require.Equal(t, as.Layers, balanced.Layers)
+	for _, c := range []struct {
+		e engine
+		o layered.Options
+	}{
+		{layered.LASH, layered.Options{}},
+		{layered.LASH, layered.Options{Both: true}},
+		{layered.LASH, layered.Options{Paths: layered.ByPair, Both: true}},
+		{layered.LASH, layered.Options{Paths: layered.ByPair, Layers: 6}},
+		// Section 8.2: "the source/address pairs were distributed among the layers as evenly as possible".
+		{layered.MPLASH, layered.Options{Step4: layered.Off}},
+	} {
+		balanced := sound(t, c.e, g, c.o)
+		c.o.Balance = layered.Off
+		as := sound(t, c.e, g, c.o)
+		require.Equal(t, max(as.Layers, c.o.Layers), balanced.Layers)
 		require.Less(t, squares(perLayer(balanced)), squares(perLayer(as))*9/10, "%v after %v", perLayer(balanced),
 			perLayer(as))
+	}
+}
+
+// What LASH does not need for freedom from deadlock carries packets too.
+func TestLayersThatAreGivenAreUsed(t *testing.T) {
+	t.Parallel()
+	g := parse(t, "irregular:64,128,5")
+	for name, e := range map[string]engine{"lash": layered.LASH, "mp-lash": layered.MPLASH, "a-lash": layered.ALASH} {
+		few := sound(t, e, g, layered.Options{})
+		n := perLayer(sound(t, e, g, layered.Options{Layers: few.Layers + 2}))
+		require.Len(t, n, few.Layers+2, name)
+		require.Greater(t, 4*slices.Min(n), slices.Max(n), "%s: %v", name, n)
 	}
 }
 

@@ -19,8 +19,9 @@ const DefaultLimit = 64
 // shares with paths of other sources that do not part from it. o.Limit bounds the paths of a pair;
 // of more it takes those by the lowest ports.
 //
-// o.Step4, on by default, gives every path all layers that it fits into, of which the source takes
-// any for each packet.
+// o.Balance, on by default, spreads the addresses over the layers as evenly as possible (section
+// 8.2), as [LASH] does its paths. o.Step4, on by default, then gives every path all layers that it
+// fits into, of which the source takes any for each packet.
 //
 // When o.Layers do not suffice for all, each pair gets one path first, and then the others that
 // fit. When they do not suffice for one path each, o.Fallback says what to do.
@@ -38,6 +39,7 @@ func MPLASH(ctx context.Context, g *topology.Graph, o Options) (*Routing, error)
 	if err := v.eachPair(ctx, func(s, d int32) (int, error) { return v.list(s, d, limit, nil), nil }); err != nil {
 		return nil, err
 	}
+	v.even = o.Balance.on()
 	f, err := v.fit(ctx, "mp-lash", o, most)
 	if err != nil {
 		return nil, err
@@ -59,26 +61,23 @@ func begin(g *topology.Graph, o Options) (w *wires, turns *Turns, most int, err 
 }
 
 // fit fills the layers. Pairs for which there are too few fall back.
-func (v *several) fit(ctx context.Context, engine string, o Options, most int) (*fallback, error) {
+func (v *several) fit(ctx context.Context, engine string, o Options, most int) (f *fallback, err error) {
 	order := v.longest(o.Seed)
 	v.empty()
 	if err := v.fill(ctx, order); err != nil {
 		return nil, err
 	}
-	needed := len(v.layers)
-	if needed <= most {
-		return nil, v.spread(ctx, o.Step4.on())
-	}
-	left, err := v.fillSome(ctx, order, most)
-	if err != nil {
-		return nil, err
-	}
-	var f *fallback
-	if len(left) > 0 {
-		switch o.Fallback {
-		case FallUpDn:
+	var left []int32
+	if needed := len(v.layers); needed > most {
+		left, err = v.fillSome(ctx, order, most)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case len(left) == 0:
+		case o.Fallback == FallUpDn:
 			left, err = v.fillSome(ctx, order, most-1)
-		case Longer:
+		case o.Fallback == Longer:
 			if v.has, err = v.w.legalTurns(v.turns, o); err == nil {
 				left, err = v.fillSome(ctx, order, most)
 			}
@@ -88,6 +87,16 @@ func (v *several) fit(ctx context.Context, engine string, o Options, most int) (
 		if err != nil {
 			return nil, err
 		}
+	}
+	if v.even || o.Step4.on() {
+		v.open(o.Layers)
+	}
+	if v.even {
+		if err := v.balance(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(left) > 0 {
 		pairs := make([][2]int32, len(left))
 		for i, pair := range left {
 			pairs[i] = [2]int32{v.src[pair], v.dst[pair]}

@@ -18,9 +18,9 @@ func Interrupted(ctx context.Context) error {
 // looks at those that make sense for it, and leaves it to whoever reads routing names to refuse the
 // others.
 type Options struct {
-	// Layers is how many virtual channels may be used: at most by engines that need a number of
-	// them, exactly by those that can use any number. 0: as many as are needed, up to weft.MaxVCs,
-	// or the engine's own number.
+	// Layers is how many virtual channels are used: those that an engine does not need for freedom
+	// from deadlock spread the load. 0: as many as are needed, up to weft.MaxVCs, or the engine's
+	// own number.
 	Layers int
 	Seed   uint64 // of arbitrary choices
 	Tree   Tree   // how spanning trees are searched
@@ -29,7 +29,7 @@ type Options struct {
 	// has it.
 	InPort Tristate
 
-	Balance Tristate // step 4 of LASH; on unless it is turned off
+	Balance Tristate // layers of LASH (its step 4) and MP-LASH are made equally full; on unless it is turned off
 	Step4   Tristate // step 4 of MP-LASH and A-LASH: several layers an address; on unless it is turned off
 	Paths   Paths    // of LASH
 	// Rounds of LASH: how often it tries again to fill the layers; by pairs how often it is tried

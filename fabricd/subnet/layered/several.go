@@ -17,6 +17,7 @@ type several struct {
 	src, dst []int32  // per pair
 	first    []int32  // per pair: its addresses begin there in of and layers
 	masks    []uint16 // per address: T, a bit for each layer; none for those that were dropped
+	even     bool     // addresses are spread evenly over the layers before step 4
 }
 
 func newSeveral(w *wires, turns *Turns) *several {
