@@ -240,6 +240,9 @@ func (t *table) compared(i, k, column int, c Check) estimate {
 	switch c.As {
 	case asDifference:
 		e = t.level.difference(x, y)
+		if columns[column].counted() && e.low == e.high {
+			e = t.level.alike(e.value, len(both))
+		}
 	case asPercent:
 		e = e.scaled(100, -100)
 	}

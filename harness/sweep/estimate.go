@@ -110,6 +110,13 @@ func (v level) difference(a, b []float64) estimate {
 	return v.mean(d)
 }
 
+// alike is the difference of shares of which n paired runs say the same: pairs that say otherwise
+// may be as many as a share of which there was none, and differ by all there is.
+func (v level) alike(d float64, n int) estimate {
+	other := v.share(0, n).high
+	return estimate{value: d, low: d - float64(other*(1+d)), high: d + float64(other*(1-d)), n: n}
+}
+
 // ratio is the ratio of the means of paired samples, its error by the delta method; NaN where the
 // mean below is 0.
 func (v level) ratio(a, b []float64) estimate {

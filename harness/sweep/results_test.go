@@ -75,6 +75,11 @@ func TestIntervalsAreThoseOfTheTables(t *testing.T) {
 	d := usual.difference([]float64{1, 2, 3}, []float64{0, 1, 2})
 	assert.InDelta(t, 1, d.value, 1e-12)
 	assert.InDelta(t, 0, d.half(), 1e-12, "what is paired differs by the same every time")
+	for value, want := range map[float64][2]float64{0: {-0.0076, 0.0076}, 1: {0.9847, 1}, -1: {-1, -0.9847}} {
+		d = usual.alike(value, 500)
+		assert.InDelta(t, want[0], d.low, 0.0001, "500 of 500 pairs differ by %v", value)
+		assert.InDelta(t, want[1], d.high, 0.0001, "500 of 500 pairs differ by %v", value)
+	}
 	r := usual.ratio([]float64{2, 4, 6}, []float64{1, 2, 3})
 	assert.InDelta(t, 2, r.value, 1e-12)
 	assert.InDelta(t, 0, r.half(), 1e-9)

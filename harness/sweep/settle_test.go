@@ -178,7 +178,7 @@ func TestFewAlikeSamplesDecideNothing(t *testing.T) {
 	e := small(t)
 	e.full.samples = 30
 	zero := Check{
-		Says: "none differs", Ref: "nobody", Value: "deadlocked", Where: map[string]Some{"method": {"DDLR"}},
+		Says: "none differs", Ref: "nobody", Value: "discarded", Where: map[string]Some{"method": {"DDLR"}},
 		Against: map[string]Value{"method": "DDRC"}, As: asDifference, AtMost: new(0.0),
 	}
 	e.Checks = []Check{zero}
