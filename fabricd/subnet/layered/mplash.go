@@ -88,7 +88,7 @@ func (v *several) fit(ctx context.Context, engine string, o Options, most int) (
 			return nil, err
 		}
 	}
-	if v.even || o.Step4.on() {
+	if len(left) == 0 && (v.even || o.Step4.on()) {
 		v.open(o.Layers)
 	}
 	if v.even {
