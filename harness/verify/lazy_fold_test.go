@@ -35,7 +35,7 @@ func TestFoldedSetsAreAsOneByOne(t *testing.T) {
 		{on: "kary-ntree:3,3", most: 2, long: true},
 		{on: "kary-ntree:3,3", kind: Any, most: 2, hours: true},
 		{on: "kary-ntree:3,3", most: 3, hours: true},
-		{on: "mport-tree:4,3", most: 3, long: true},
+		{on: "mport-tree:4,3", most: 3, hours: true},
 		{on: "mport-tree:6,2", most: 4, long: true},
 	} {
 		c.each(t, symmetric, func(t *testing.T, r *run) {

@@ -33,12 +33,11 @@ func TestOpenSMRoutesWhatSwitchesForward(t *testing.T) {
 		{"torus:4x4", []string{"dor", "lash", "dfsssp"}, nil},
 		{"irregular:16,32,3", []string{"updn", "lash", "dfsssp", "minhop", "sssp"}, testenv.Long},
 		{"irregular:64,128,1", []string{"updn", "dnup", "lash", "dfsssp", "minhop", "sssp"}, testenv.Long},
-		{"irregular:128,256,1", []string{"updn", "dnup", "lash", "dfsssp", "minhop", "sssp"}, testenv.Long},
+		{"irregular:128,256,1", []string{"updn", "dnup", "lash", "dfsssp", "minhop", "sssp"}, testenv.Nightly},
 		{"torus:4x4x4", []string{"dor", "lash", "dfsssp"}, testenv.Long},
 		{"torus:5x5x5", []string{"torus-2QoS"}, testenv.Long},
-		{"mport-tree:12,2", []string{"updn", "dnup", "dfsssp", "sssp"}, testenv.Long},
-		{"mport-tree:36,2", []string{"ftree", "minhop"}, testenv.Long},
-		{"mport-tree:36,2", []string{"updn", "dnup", "dfsssp", "sssp"}, testenv.Nightly},
+		{"mport-tree:12,2", []string{"ftree", "minhop", "updn", "dnup", "dfsssp", "sssp"}, testenv.Long},
+		{"mport-tree:36,2", []string{"ftree", "minhop", "updn", "dnup", "dfsssp", "sssp"}, testenv.Nightly},
 	} {
 		for _, engine := range c.engines {
 			t.Run(c.topology+"/"+engine, func(t *testing.T) {
