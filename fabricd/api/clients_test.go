@@ -81,6 +81,7 @@ func TestHalfOpenConnectionsKeepNobodyWaiting(t *testing.T) {
 // One client's requests, however slow, are refused to nobody else.
 func TestBoundsAreThoseOfEachClient(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	file := filepath.Join(t.TempDir(), "tokens.json")
 	ann, err := auth.AddToken(file, "ann", auth.Operate)
 	require.NoError(t, err)

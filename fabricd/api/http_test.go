@@ -49,6 +49,7 @@ var everyOrder = []struct{ path, body string }{
 
 func TestEveryOrderIsDoneOverHTTP(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	x := serveWeb(t)
 	for i, o := range everyOrder[:7] {
 		var out fabric.Outcome
@@ -78,6 +79,7 @@ func TestEveryOrderIsDoneOverHTTP(t *testing.T) {
 
 func TestWithoutTheTokenNothingCanBeDone(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	x := serveWeb(t)
 	for _, o := range everyOrder {
 		for _, edit := range []func(*http.Request){
@@ -100,6 +102,7 @@ func TestWithoutTheTokenNothingCanBeDone(t *testing.T) {
 
 func TestPagesOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	x := serveWeb(t)
 	port := fmt.Sprint(x.web.listen.Addr().(*net.TCPAddr).Port)
 	for host, code := range map[string]int{
@@ -285,6 +288,7 @@ func TestABurstOfRequestsIsBoundedAndTheFabricUnharmed(t *testing.T) {
 func TestViewersAreBounded(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	x := serveWeb(t)
 	var all []*sse
 	for range maxStreams {

@@ -42,6 +42,7 @@ func shippedPrograms(t *testing.T) string {
 
 // A scenario starts programs, judges them, and its reports say how they ended.
 func TestAScenarioStartsPrograms(t *testing.T) {
+	testenv.Raced(t)
 	rig.NeedTUN(t)
 	testenv.Need(t, "iperf3", "iperf3")
 	ownRegistry(t)
@@ -80,6 +81,7 @@ func unable(t *testing.T, errs string) {
 
 // A user without rights may do so too.
 func TestAUserWithoutRightsStartsPrograms(t *testing.T) {
+	testenv.Raced(t)
 	path := shippedPrograms(t)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)

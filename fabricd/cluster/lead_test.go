@@ -70,6 +70,7 @@ func leads(t *testing.T, l *lease.Lease) (stop func(), ended <-chan error) {
 // The releases of nats-server that users have, by a store that outlives nothing.
 func TestOneLeadsAndAnotherTakesOver(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()

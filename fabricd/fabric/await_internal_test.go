@@ -16,6 +16,7 @@ import (
 func TestPacketsWaitForASwitchThatDoesNotMove(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	for name, at := range map[string]weft.Node{"at a switch": weft.SwitchID(1).Node(), "at a NIC": weft.NICID(0).Node()} {
 		for _, givenUp := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {

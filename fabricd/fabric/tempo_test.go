@@ -9,12 +9,14 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // The clocks of all hosts go with the factor, and so does what their NICs inject. The next leader
 // goes on with it.
 func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := startHosts(t, 2, func(o *fabric.Options) { o.Link.Paced, o.Link.Rate = true, 256_000 })
 	require.EqualValues(t, 1, l.Fabric.Tempo().Factor)
 	l.load("uniform:0.02") // 20 packets a second from each of 8 NICs, on hosts alone

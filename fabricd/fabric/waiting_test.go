@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/harness"
+	"github.com/weft-fabric/weft/harness/testenv"
 	switching "github.com/weft-fabric/weft/switch"
 	"github.com/weft-fabric/weft/switch/firmware"
 )
@@ -33,6 +34,7 @@ func unanswered(fw switching.Firmware, release <-chan struct{}) switching.Firmwa
 
 func TestAPacketThatWaitsForASecondSaysForWhat(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	fw := firmware.DeterministicLink()
 	unseeing, route, release := fw, fw.Route, make(chan struct{})
 	unseeing.Route = func(h *weft.Header, at switching.Arrival, sw switching.View) switching.Decision {

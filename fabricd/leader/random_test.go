@@ -410,6 +410,7 @@ func (d *driven) script(n int) *driven {
 func TestRandomScripts(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
+	testenv.Raced(t)
 	kinds := map[string]int{}
 	for seed := range uint64(60) {
 		d := drive(t, seed).script(150)

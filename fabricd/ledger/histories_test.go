@@ -34,6 +34,7 @@ const (
 // happens, and never and equal for what holds.
 func TestTheLedgerKnowsWhatCanBeKnown(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	most, seed := historiesOf(), testenv.Seed(t, firstSeed)
 	each := make([][counted]uint64, runtime.GOMAXPROCS(0))
 	var running sync.WaitGroup

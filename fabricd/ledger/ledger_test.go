@@ -11,6 +11,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weft-fabric/weft"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic"
 	"github.com/weft-fabric/weft/switch/link"
 )
@@ -266,6 +267,7 @@ func TestTheIncidentOfAHostThatIsGoneIsClosed(t *testing.T) {
 // However often hosts come back anew and faults come and go, the state does not grow.
 func TestTheStateDoesNotGrow(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	d := line()
 	most := 0
 	for i := range 2 * maxIncidents {

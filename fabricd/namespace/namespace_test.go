@@ -400,6 +400,7 @@ func TestClientForTheKilled(t *testing.T) {
 
 // All of it runs for a user without rights, whose namespaces are of users too.
 func TestAUserWithoutRights(t *testing.T) {
+	testenv.Raced(t)
 	rig.WithoutRights(t, "^(TestProgramsTalk|TestProgramsOf|TestAProgramEnds|TestAReport|TestNothing)",
 		"TestProgramsTalkThroughTheFabric", "TestNothingIsLeftWhateverIsKilled/the_namespace")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/measure"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // settling is an experiment of three points whose statements need few samples, many, and more than
@@ -222,6 +223,7 @@ func TestASettlingWithoutTimeWritesThatNothingWasRun(t *testing.T) {
 // At last all points have as many samples as the experiment says. What these show counts, and a
 // statement that was taken for decided before goes on with more.
 func TestTheLastLookIsAtAsManySamplesAsTheExperimentSays(t *testing.T) {
+	testenv.Raced(t)
 	f := &fake{}
 	o := options(t, f)
 	o.Samples = 300

@@ -237,6 +237,7 @@ func (m *mover) move(to *Remote) (packets uint64) {
 // nothing comes twice or in another order, nobody finds a way gone, and the ledger of it adds up.
 func TestASwitchMovesBetweenHostsUnderTraffic(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	for _, name := range []string{"s0.0", "s1.0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

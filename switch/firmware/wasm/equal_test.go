@@ -168,6 +168,7 @@ func decidesAs(t *testing.T, m *wasm.Module, name string, times int) {
 }
 
 func TestGuestsDecideAsTheFirmwaresTheyAreWrittenAfter(t *testing.T) {
+	testenv.Raced(t)
 	for _, g := range guests {
 		t.Run(g.file, func(t *testing.T) {
 			t.Parallel()
