@@ -142,6 +142,9 @@ func (n counts) cells() []any { return []any{n.hold, n.not, n.open, n.none} }
 // madeBy is what made the runs.
 func (r record) madeBy() string {
 	text := cmp.Or(strings.Join(r.Versions, ", "), "none")
+	if r.Again != "" {
+		text += " (" + r.Again + ")"
+	}
 	for _, f := range r.Firmware {
 		text += "; " + f
 	}

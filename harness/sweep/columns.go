@@ -17,6 +17,9 @@ type column struct {
 	kind reflect.Kind // Float64, Int, Int64, Uint64, Bool or String
 }
 
+// timed reports whether a column is how long something took.
+func (c column) timed() bool { return strings.HasSuffix(c.name, "seconds") }
+
 // columns are those of a result. What has the name of a setting (the faults that happened, not
 // those asked for) is told apart by "measured_".
 var columns = func() (list []column) {

@@ -33,9 +33,12 @@ func (w *start) write(findings []Finding) (*Report, error) {
 	}
 	r.Versions, r.Firmware = t.versions(), t.firmware()
 	ours := func(v string) bool { return v == orUnknown(w.Version) }
-	if others := slices.DeleteFunc(slices.Clone(r.Versions), ours); len(others) > 0 {
+	if w.remade > 0 {
+		r.Again = fmt.Sprintf("%s made once more by %s: the same", english.Plural(w.remade, "run", ""), orUnknown(w.Version))
+	} else if others := slices.DeleteFunc(slices.Clone(r.Versions), ours); len(others) > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf(
-			"runs were made by version %s of the program, and this is %s: remove %s to make all anew",
+			"runs were made by version %s of the program, and this is %s: --again 16 makes some of them once more, and "+
+				"compares; remove %s to make all anew",
 			english.OxfordWordSeries(others, "and"), orUnknown(w.Version), journalName))
 	}
 	if n := t.silent(); n > 0 {
@@ -72,7 +75,7 @@ func (w *start) write(findings []Finding) (*Report, error) {
 		}
 		r.Files = append(r.Files, files...)
 	}
-	said := comparison(r.Findings) + "\n" + aboutVerdicts + "\n" + madeBy(r.Versions, r.Firmware) + "\n"
+	said := comparison(r.Findings) + "\n" + aboutVerdicts + "\n" + madeBy(r) + "\n"
 	if err := put(comparisonName, []byte(said)); err != nil {
 		return nil, err
 	}
@@ -95,7 +98,7 @@ func (w *start) record(t *table, r *Report, pictures []picture) record {
 	}
 	return record{
 		Experiment: r.Experiment, About: strings.TrimSpace(w.e.About), Command: w.Command,
-		Versions: r.Versions, Firmware: r.Firmware,
+		Versions: r.Versions, Again: r.Again, Firmware: r.Firmware,
 		Points: r.Points, Samples: r.Samples, Least: r.Least,
 		Runs: r.Runs, Excluded: excluded, Findings: r.Findings, Figures: figures,
 	}
@@ -154,7 +157,7 @@ func comparison(list []Finding) string {
 func (w *start) readme(t *table, r *Report, pictures []picture) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n    %s\n\n%s ", w.e.Name, strings.TrimSpace(w.e.About), w.Command,
-		madeBy(r.Versions, r.Firmware))
+		madeBy(r))
 	each := english.Plural(r.Samples, "sample", "")
 	if r.Least > 0 {
 		each = fmt.Sprintf("%d to %s", r.Least, each)
@@ -175,12 +178,15 @@ func (w *start) readme(t *table, r *Report, pictures []picture) string {
 }
 
 // madeBy says which program made the results, and with which firmware.
-func madeBy(versions, firmware []string) string {
-	if len(versions) == 0 {
+func madeBy(r *Report) string {
+	if len(r.Versions) == 0 {
 		return "No runs yet."
 	}
-	text := "Version " + english.OxfordWordSeries(versions, "and")
-	for i, f := range firmware {
+	text := "Version " + english.OxfordWordSeries(r.Versions, "and")
+	if r.Again != "" {
+		text += " (" + r.Again + ")"
+	}
+	for i, f := range r.Firmware {
 		if i == 0 {
 			text += ", with firmware "
 		} else {

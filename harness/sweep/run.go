@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weft-fabric/weft/fabricd/work"
@@ -34,6 +33,7 @@ type Options struct {
 	// Progress, if given, is told how many of all runs are done, those of earlier starts included.
 	// One goroutine calls it.
 	Progress func(done, total int)
+	Again    int    // so many runs of other versions of the program are made once more, and compared
 	Version  string // of the program, for README.md
 	Command  string // likewise
 
@@ -72,6 +72,7 @@ type Report struct {
 	Runs       int       `json:"runs"`
 	Versions   []string  `json:"versions"`           // of the program that made the runs
 	Firmware   []string  `json:"firmware,omitempty"` // that is not of the program, with its SHA-256
+	Again      string    `json:"again,omitempty"`    // how many of other versions were made once more
 	Earlier    int       `json:"earlier"`            // of these, done by earlier starts
 	Findings   []Finding `json:"findings"`
 	Failed     int       `json:"failed"` // claims of ours that do not hold
@@ -119,7 +120,10 @@ func (e *Experiment) Run(ctx context.Context, o Options) (_ *Report, err error) 
 	}
 	defer func() { err = errors.Join(err, w.journal.close()) }()
 	w.list()
-	if err := w.all(ctx); err != nil {
+	if err = w.again(ctx); err == nil {
+		err = w.all(ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return w.write(w.table().findings())
@@ -187,6 +191,7 @@ type start struct {
 	total   int        // that are wanted
 	left    int        // of these, not done
 	made    int        // by this start
+	remade  int        // of other versions, made once more and the same
 	workers int        // that each run uses, see measure.Config
 }
 
@@ -291,15 +296,16 @@ func untimed(result []byte) []byte {
 		return result
 	}
 	for i, c := range columns {
-		if i < len(r) && strings.HasSuffix(c.name, "seconds") {
+		if i < len(r) && c.timed() {
 			r[i] = ""
 		}
 	}
 	return fmt.Append(nil, r)
 }
 
-func (w *start) piece(i int) work.Piece {
-	t := w.todo[i]
+func (w *start) piece(i int) work.Piece { return w.pieceOf(w.todo[i]) }
+
+func (w *start) pieceOf(t job) work.Piece {
 	name := fmt.Sprintf("sample %d of %s", t.sample, w.plan.points[t.point].text(w.plan.axes))
 	return work.Piece{Name: name, Key: t.key, Cost: w.size(t.point)}
 }

@@ -333,6 +333,48 @@ func TestAnExperimentThatHasChangedIsNoticed(t *testing.T) {
 	r, err := e.Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Contains(t, r.Notes[0], "runs were made by version v1 of the program, and this is v2")
+	assert.Empty(t, r.Again)
+}
+
+// Some runs that another version has made are made once more, and what differs is told with its
+// place; how long something took does not count.
+func TestRunsOfAnotherVersionAreMadeOnceMore(t *testing.T) {
+	t.Parallel()
+	var f fake
+	o := options(t, &f)
+	o.Quick = true
+	_, err := small(t).Run(t.Context(), o)
+	require.NoError(t, err)
+	runs := f.all
+	o.Again = 5
+	r, err := small(t).Run(t.Context(), o)
+	require.NoError(t, err)
+	assert.Equal(t, runs, f.all, "none is of another version")
+	assert.Empty(t, r.Again)
+
+	o.Version = "v2"
+	r, err = small(t).Run(t.Context(), o)
+	require.NoError(t, err)
+	assert.Equal(t, runs+5, f.all)
+	assert.Equal(t, "5 runs made once more by v2: the same", r.Again)
+	assert.Empty(t, r.Notes)
+	assert.Contains(t, contents(t, o.Dir)[readmeName], "Version v1 (5 runs made once more by v2: the same). ")
+
+	o.Again = 1000
+	o.Runner = func(ctx context.Context, c measure.Config) (measure.Result, error) {
+		r, err := f.run(ctx, c)
+		if c.FaultCount == 2 {
+			r.Accepted++
+		}
+		return r, err
+	}
+	_, err = small(t).Run(t.Context(), o)
+	require.ErrorContains(t, err, "was made by version v1, and this is v2, which makes another: accepted was ")
+	require.ErrorContains(t, err, "remove the file to make all anew")
+	s, err := small(t).Settle(o)
+	require.NoError(t, err)
+	require.ErrorContains(t, s.Stage(t.Context()), "which makes another: accepted was ")
+	require.NoError(t, s.Close())
 }
 
 func TestADamagedJournalIsNamed(t *testing.T) {

@@ -164,7 +164,14 @@ func (s *Settling) Stage(ctx context.Context) error {
 		w.samples[i] = n.samples
 	}
 	w.list()
-	if err := w.all(ctx); err != nil {
+	var err error
+	if s.stage == 0 {
+		err = w.again(ctx)
+	}
+	if err == nil {
+		err = w.all(ctx)
+	}
+	if err != nil {
 		w.samples = before
 		w.list()
 		return err

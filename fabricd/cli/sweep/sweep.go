@@ -26,6 +26,7 @@ const maxWithin = 90 * 24 * time.Hour
 // sweepFlags are those of fabricd sweep.
 type sweepFlags struct {
 	samples, jobs       int
+	again               int
 	out, report         string
 	where               []string
 	quick, dryRun, json bool
@@ -107,6 +108,8 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&s.samples, "samples", 0, "runs of each combination; 0 is what the experiment says")
+	f.IntVar(&s.again, "again", 0, "make so many runs once more that another version of the program has made, spread "+
+		"over all, and stop where one is not the same")
 	f.StringVarP(&s.out, "out", "o", "", "folder for the results (default results/NAME, or results/NAME-quick; of "+
 		"several experiments results, with a folder for each)")
 	f.StringArrayVar(&s.where, "where", nil,
@@ -128,9 +131,10 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	command.Bound(f, "workers", 0, 100_000)
 	command.Bound(f, "price", 0, 1e6)
 	command.Bound(f, "samples", 0, command.MaxCount)
+	command.Bound(f, "again", 0, command.MaxCount)
 	command.Bound(f, "within", 0, maxWithin)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
-	s.on.Flags(cmd, nil, []string{"jobs", "dry-run", "workers", "price", "within", "json"}, []string{"out", "report"})
+	s.on.Flags(cmd, nil, []string{"jobs", "again", "dry-run", "workers", "price", "within", "json"}, []string{"out", "report"})
 	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
 
@@ -176,7 +180,7 @@ func (s *sweepFlags) options(ctx context.Context, path, dir string) (e *sweep.Ex
 	}
 	return e, sweep.Options{
 		Dir: cmp.Or(dir, s.dir(e)), Samples: s.samples, Quick: s.quick, Where: where, Jobs: s.jobs,
-		Runner: s.runner, Version: command.Revision(), Command: s.command(path),
+		Again: s.again, Runner: s.runner, Version: command.Revision(), Command: s.command(path),
 	}, nil
 }
 
