@@ -13,6 +13,10 @@ import (
 // are made in this process, whoever makes the others.
 func (w *start) again(ctx context.Context) error {
 	kept := w.kept()
+	if was, err := readRecord(w.Dir); err == nil && len(kept) > 0 && was.Again != nil &&
+		was.Again.Version == orUnknown(w.Version) {
+		w.remade = was.Again
+	}
 	n := min(w.Again, len(kept))
 	if n == 0 {
 		return nil
@@ -38,7 +42,7 @@ func (w *start) again(ctx context.Context) error {
 	})
 	err := work.Local{Workers: w.Jobs}.Run(ctx, &j)
 	if err == nil {
-		w.remade = n
+		w.remade = &Again{n, orUnknown(w.Version)}
 	}
 	return err
 }

@@ -141,10 +141,7 @@ func (n counts) cells() []any { return []any{n.hold, n.not, n.open, n.none} }
 
 // madeBy is what made the runs.
 func (r record) madeBy() string {
-	text := cmp.Or(strings.Join(r.Versions, ", "), "none")
-	if r.Again != "" {
-		text += " (" + r.Again + ")"
-	}
+	text := cmp.Or(strings.Join(r.Versions, ", "), "none") + r.Again.text()
 	for _, f := range r.Firmware {
 		text += "; " + f
 	}

@@ -27,8 +27,8 @@ type record struct {
 	Experiment string    `json:"experiment"`
 	About      string    `json:"about"`
 	Command    string    `json:"command"`
-	Versions   []string  `json:"versions"`           // of the program that made the runs
-	Again      string    `json:"again,omitempty"`    // how many of other versions were made once more
+	Versions   []string  `json:"versions"` // of the program that made the runs
+	Again      *Again    `json:"again,omitempty"`
 	Firmware   []string  `json:"firmware,omitempty"` // that is not of the program, with its SHA-256
 	Points     int       `json:"points"`
 	Samples    int       `json:"samples"`

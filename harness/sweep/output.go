@@ -33,9 +33,8 @@ func (w *start) write(findings []Finding) (*Report, error) {
 	}
 	r.Versions, r.Firmware = t.versions(), t.firmware()
 	ours := func(v string) bool { return v == orUnknown(w.Version) }
-	if w.remade > 0 {
-		r.Again = fmt.Sprintf("%s made once more by %s: the same", english.Plural(w.remade, "run", ""), orUnknown(w.Version))
-	} else if others := slices.DeleteFunc(slices.Clone(r.Versions), ours); len(others) > 0 {
+	r.Again = w.remade
+	if others := slices.DeleteFunc(slices.Clone(r.Versions), ours); len(others) > 0 && r.Again == nil {
 		r.Notes = append(r.Notes, fmt.Sprintf(
 			"runs were made by version %s of the program, and this is %s: --again 16 makes some of them once more, and "+
 				"compares; remove %s to make all anew",
@@ -182,10 +181,7 @@ func madeBy(r *Report) string {
 	if len(r.Versions) == 0 {
 		return "No runs yet."
 	}
-	text := "Version " + english.OxfordWordSeries(r.Versions, "and")
-	if r.Again != "" {
-		text += " (" + r.Again + ")"
-	}
+	text := "Version " + english.OxfordWordSeries(r.Versions, "and") + r.Again.text()
 	for i, f := range r.Firmware {
 		if i == 0 {
 			text += ", with firmware "

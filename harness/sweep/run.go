@@ -13,6 +13,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/weft-fabric/weft/fabricd/work"
 	"github.com/weft-fabric/weft/harness/measure"
 )
@@ -72,14 +74,27 @@ type Report struct {
 	Runs       int       `json:"runs"`
 	Versions   []string  `json:"versions"`           // of the program that made the runs
 	Firmware   []string  `json:"firmware,omitempty"` // that is not of the program, with its SHA-256
-	Again      string    `json:"again,omitempty"`    // how many of other versions were made once more
-	Earlier    int       `json:"earlier"`            // of these, done by earlier starts
+	Again      *Again    `json:"again,omitempty"`
+	Earlier    int       `json:"earlier"` // of these, done by earlier starts
 	Findings   []Finding `json:"findings"`
 	Failed     int       `json:"failed"` // claims of ours that do not hold
 	Files      []string  `json:"files"`
 	Seconds    float64   `json:"seconds"`     // that this start took
 	CPUSeconds float64   `json:"cpu_seconds"` // of all cores together
 	Notes      []string  `json:"notes"`
+}
+
+// Again is how many runs of other versions a version has made once more, all the same.
+type Again struct {
+	Runs    int    `json:"runs"`
+	Version string `json:"version"`
+}
+
+func (a *Again) text() string {
+	if a == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s made once more by %s: the same)", english.Plural(a.Runs, "run", ""), a.Version)
 }
 
 // ErrInterrupted is wrapped by the error of a run that its context ended.
@@ -191,7 +206,7 @@ type start struct {
 	total   int        // that are wanted
 	left    int        // of these, not done
 	made    int        // by this start
-	remade  int        // of other versions, made once more and the same
+	remade  *Again     // by this version, now or before
 	workers int        // that each run uses, see measure.Config
 }
 

@@ -333,7 +333,7 @@ func TestAnExperimentThatHasChangedIsNoticed(t *testing.T) {
 	r, err := e.Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Contains(t, r.Notes[0], "runs were made by version v1 of the program, and this is v2")
-	assert.Empty(t, r.Again)
+	assert.Nil(t, r.Again)
 }
 
 // Some runs that another version has made are made once more, and what differs is told with its
@@ -350,14 +350,18 @@ func TestRunsOfAnotherVersionAreMadeOnceMore(t *testing.T) {
 	r, err := small(t).Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, runs, f.all, "none is of another version")
-	assert.Empty(t, r.Again)
+	assert.Nil(t, r.Again)
 
 	o.Version = "v2"
 	r, err = small(t).Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, runs+5, f.all)
-	assert.Equal(t, "5 runs made once more by v2: the same", r.Again)
+	assert.Equal(t, &Again{5, "v2"}, r.Again)
 	assert.Empty(t, r.Notes)
+	o.Again = 0
+	r, err = small(t).Run(t.Context(), o)
+	require.NoError(t, err)
+	assert.Equal(t, &Again{5, "v2"}, r.Again, "it is known from before")
 	assert.Contains(t, contents(t, o.Dir)[readmeName], "Version v1 (5 runs made once more by v2: the same). ")
 
 	o.Again = 1000
