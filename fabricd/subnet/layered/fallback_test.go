@@ -133,3 +133,20 @@ func TestMoreVirtualChannelsAreNotAdvisedWhereThereAreNone(t *testing.T) {
 		"most 16: give a fallback (updn, longer), or take another routing, as lash or updn")
 	require.ErrorContains(t, layered.TooFew("a-lash", g, 33, 15), "may use 15: allow more virtual channels")
 }
+
+// In the layer that is kept for Up*/Down* are the pairs that have no other, and balancing moves none
+// there.
+func TestTheLayerOfUpDownTakesNoOtherPaths(t *testing.T) {
+	t.Parallel()
+	g := parse(t, "irregular:64,128,2")
+	for name, e := range map[string]engine{"lash": layered.LASH, "mp-lash": layered.MPLASH, "a-lash": layered.ALASH} {
+		for layers := 1; layers <= 2; layers++ {
+			o := layered.Options{Layers: layers, Fallback: layered.FallUpDn}
+			balanced := perLayer(sound(t, e, g, o))
+			o.Balance = layered.Off
+			as := perLayer(sound(t, e, g, o))
+			require.Len(t, balanced, layers)
+			require.Equal(t, as[layers-1], balanced[layers-1], "%s: pairs in each layer: %v after %v", name, balanced, as)
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 
 // LASH is layered shortest-path routing (Lysne, Skeie, Reinemo, Theiss: Layered Routing in
 // Irregular Networks, section 5.1): every pair of switches with NICs has one shortest path and one
-// layer, and no layer has a cycle of dependencies. It needs as few layers as it finds. When
+// layer, and no layer has a cycle of dependencies. It looks for paths that need few layers. When
 // o.Layers, or weft.MaxVCs if that is 0, do not suffice, o.Fallback says what to do; by default
 // that is an error, which names how many would.
 //
@@ -19,9 +19,9 @@ import (
 // look at the source; see [shortestTrees] for which. With ByPair they are any, each NIC having as
 // many addresses as keep the tables functions of switch and address.
 //
-// o.Balance is step 4, on by default: it spreads the paths over the layers, those beyond what is
-// needed too if o.Layers gives more; see [layering.balance] for how it comes to an end. With o.Both
-// the two directions of a pair are in one layer. o.Seed changes the arbitrary choices.
+// o.Balance is step 4, on by default: it spreads the paths over all layers, of which o.Layers may
+// give more than are needed; see [layering.balance] for how it comes to an end. With o.Both the two
+// directions of a pair are in one layer. o.Seed changes the arbitrary choices.
 //
 // An error says that no links join two switches with NICs, that the layers do not suffice, that
 // tables would be too large, or that ctx has ended.
@@ -82,7 +82,6 @@ func finish(ctx context.Context, w *wires, chosen paths, o Options, layers, keep
 		pairs = append(pairs, [2]int32{s, d})
 	}
 	if o.Balance.on() {
-		l.open(o.Layers)
 		if err := l.balance(ctx); err != nil {
 			return nil, err
 		}
@@ -144,7 +143,7 @@ func (l *layering) layer(k int) *Layer {
 	return l.layers[k]
 }
 
-// open makes layers up to a number.
+// open adds empty layers until there are that many.
 func (l *layering) open(number int) {
 	for k := len(l.layers); k < number; k++ {
 		l.layer(k)
