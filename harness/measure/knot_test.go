@@ -90,7 +90,9 @@ func TestAHuntGoesToItsEndWhereTheCheckerDoesNotKnow(t *testing.T) {
 	c := config(t, "kary-ntree:2,2", "", 0.3)
 	c.Firmware = fw
 	require.Less(t, hunted(c).Cycles, int64(3000))
-	c.Firmware.Registers = func(*weft.Place) []switching.Register { return []switching.Register{{Name: "unused", Width: 1}} }
+	c.Firmware.Registers = func(*weft.Place) []switching.Register {
+		return []switching.Register{{Name: "unused", Width: 1}}
+	}
 	require.EqualValues(t, 3000, hunted(c).Cycles)
 	require.EqualValues(t, 3000, hunted(config(t, "kary-ntree:2,2", DDRC, 0.3)).Cycles)
 }

@@ -9,31 +9,36 @@ import (
 )
 
 // again makes some of the runs once more that other versions of the program have made, spread over
-// all of them. Where one is not the same, what this version would add does not belong to them. They
-// are made in this process, whoever makes the others.
+// all of them. Where one is not the same, it ends: runs of this version do not belong beside them.
+// They are made in this process, whoever makes the others.
 func (w *start) again(ctx context.Context) error {
 	kept := w.kept()
-	if was, err := readRecord(w.Dir); err == nil && len(kept) > 0 && was.Again != nil &&
-		was.Again.Version == orUnknown(w.Version) {
+	if len(kept) == 0 {
+		return nil
+	}
+	if was, err := readRecord(w.Dir); err == nil && was.Again != nil && was.Again.Version == orUnknown(w.Version) {
 		w.remade = was.Again
 	}
 	n := min(w.Again, len(kept))
 	if n == 0 {
 		return nil
 	}
+	chosen := make([]job, n)
+	for i := range chosen {
+		chosen[i] = kept[i*len(kept)/n]
+	}
 	w.workers = 1
 	done := 0
-	j := work.Job{What: "runs once more", Count: n, Piece: func(i int) work.Piece { return w.pieceOf(kept[i*len(kept)/n]) }}
+	j := work.Job{
+		What: "runs once more", Count: n,
+		Piece: func(i int) work.Piece { return w.pieceOf(chosen[i]) },
+	}
 	j.Run, j.Merge = work.JSON(func(ctx context.Context, _, i int) (row, error) {
-		k := kept[i*len(kept)/n]
-		r, err := w.one(ctx, &w.plan.points[k.point], k.sample)
+		r, err := w.one(ctx, &w.plan.points[chosen[i].point], chosen[i].sample)
 		return rowOf(r), err
 	}, func(i int, now row) error {
-		k := kept[i*len(kept)/n]
-		if text := differ(w.journal.done[k.key], now); text != "" {
-			return fmt.Errorf("%s: sample %d of %s was made by version %s, and this is %s, which makes another: %s: remove the "+
-				"file to make all anew, or name another folder with --out", w.journal.path, k.sample,
-				w.plan.points[k.point].text(w.plan.axes), w.journal.madeBy(k.key), orUnknown(w.Version), text)
+		if err := w.same(chosen[i], now); err != nil {
+			return err
 		}
 		if done++; w.Progress != nil {
 			w.Progress(done, n)
@@ -41,6 +46,9 @@ func (w *start) again(ctx context.Context) error {
 		return nil
 	})
 	err := work.Local{Workers: w.Jobs}.Run(ctx, &j)
+	if err != nil && ctx.Err() != nil {
+		return w.interrupted(w.total - w.left)
+	}
 	if err == nil {
 		w.remade = &Again{n, orUnknown(w.Version)}
 	}
@@ -49,29 +57,35 @@ func (w *start) again(ctx context.Context) error {
 
 // kept are the runs that other versions have made, one sample of all points before the next.
 func (w *start) kept() (list []job) {
-	for s, any := 0, true; any; s++ {
-		any = false
+	for s, more := 0, true; more; s++ {
+		more = false
 		for i := range w.plan.points {
 			pt := &w.plan.points[i]
 			key := pt.key(w.e.Measure, s, pt.seed(w.e.Seed, s))
-			if _, done := w.journal.done[key]; done {
-				any = true
-				if w.journal.madeBy(key) != orUnknown(w.Version) {
-					list = append(list, job{point: i, sample: s, key: key})
-				}
+			if _, done := w.journal.done[key]; !done {
+				continue
+			}
+			more = true
+			if w.journal.madeBy(key) != orUnknown(w.Version) {
+				list = append(list, job{point: i, sample: s, key: key})
 			}
 		}
 	}
 	return list
 }
 
-// differ says in what a run is not what it was, but for the time it took.
-func differ(was, is row) string {
+// same says in what a run that was made once more is not what it was, but for the time it took.
+func (w *start) same(k job, now row) error {
 	var words []string
-	for i, c := range columns {
-		if was[i] != is[i] && !c.timed() {
-			words = append(words, fmt.Sprintf("%s was %s and is %s", c.name, orNothing(was[i]), orNothing(is[i])))
+	for i, was := range w.journal.done[k.key] {
+		if c := columns[i]; was != now[i] && !c.timed() {
+			words = append(words, fmt.Sprintf("%s was %s and is %s", c.name, orNothing(was), orNothing(now[i])))
 		}
 	}
-	return strings.Join(words, ", ")
+	if len(words) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: version %s made sample %d of %s, and this version, %s, makes another: %s: remove the file to make "+
+		"all anew, or name another folder with --out", w.journal.path, w.journal.madeBy(k.key), k.sample,
+		w.plan.points[k.point].text(w.plan.axes), orUnknown(w.Version), strings.Join(words, ", "))
 }

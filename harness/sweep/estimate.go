@@ -110,8 +110,9 @@ func (v level) difference(a, b []float64) estimate {
 	return v.mean(d)
 }
 
-// alike is the difference of shares of which n paired runs say the same: pairs that say otherwise
-// may be as many as a share of which there was none, and differ by all there is.
+// alike is the difference of two shares where all n pairs of runs differ by the same d. Its interval
+// allows for pairs that were not drawn: as many as Wilson's of no hit among n, each as far from d as
+// can be.
 func (v level) alike(d float64, n int) estimate {
 	other := v.share(0, n).high
 	return estimate{value: d, low: d - float64(other*(1+d)), high: d + float64(other*(1-d)), n: n}

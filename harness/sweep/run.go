@@ -35,7 +35,7 @@ type Options struct {
 	// Progress, if given, is told how many of all runs are done, those of earlier starts included.
 	// One goroutine calls it.
 	Progress func(done, total int)
-	Again    int    // so many runs of other versions of the program are made once more, and compared
+	Again    int    // how many runs of other versions of the program are made once more, and compared
 	Version  string // of the program, for README.md
 	Command  string // likewise
 
@@ -84,12 +84,13 @@ type Report struct {
 	Notes      []string  `json:"notes"`
 }
 
-// Again is how many runs of other versions a version has made once more, all the same.
+// Again is how many runs of other versions this version has made once more; all were the same.
 type Again struct {
 	Runs    int    `json:"runs"`
 	Version string `json:"version"`
 }
 
+// text follows the versions that made the runs; it is empty if none was made once more.
 func (a *Again) text() string {
 	if a == nil {
 		return ""

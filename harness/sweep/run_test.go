@@ -364,7 +364,14 @@ func TestRunsOfAnotherVersionAreMadeOnceMore(t *testing.T) {
 	assert.Equal(t, &Again{5, "v2"}, r.Again, "it is known from before")
 	assert.Contains(t, contents(t, o.Dir)[readmeName], "Version v1 (5 runs made once more by v2: the same). ")
 
-	o.Again = 1000
+	o.Again, o.Version = 1000, "v3"
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = small(t).Run(ctx, o)
+	require.ErrorIs(t, err, ErrInterrupted)
+	require.ErrorContains(t, err, "the same command goes on")
+
+	o.Version = "v2"
 	o.Runner = func(ctx context.Context, c measure.Config) (measure.Result, error) {
 		r, err := f.run(ctx, c)
 		if c.FaultCount == 2 {
@@ -373,11 +380,11 @@ func TestRunsOfAnotherVersionAreMadeOnceMore(t *testing.T) {
 		return r, err
 	}
 	_, err = small(t).Run(t.Context(), o)
-	require.ErrorContains(t, err, "was made by version v1, and this is v2, which makes another: accepted was ")
+	require.ErrorContains(t, err, "and this version, v2, makes another: accepted was ")
 	require.ErrorContains(t, err, "remove the file to make all anew")
 	s, err := small(t).Settle(o)
 	require.NoError(t, err)
-	require.ErrorContains(t, s.Stage(t.Context()), "which makes another: accepted was ")
+	require.ErrorContains(t, s.Stage(t.Context()), "makes another: accepted was ")
 	require.NoError(t, s.Close())
 }
 

@@ -108,8 +108,8 @@ Exit codes: 0 done, 1 a claim of ours does not hold, 2 wrong input, or interrupt
 func (s *sweepFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&s.samples, "samples", 0, "runs of each combination; 0 is what the experiment says")
-	f.IntVar(&s.again, "again", 0, "make so many runs once more that another version of the program has made, spread "+
-		"over all, and stop where one is not the same")
+	f.IntVar(&s.again, "again", 0, "make so many of the runs of other versions of the program once more, and stop "+
+		"where one is not the same")
 	f.StringVarP(&s.out, "out", "o", "", "folder for the results (default results/NAME, or results/NAME-quick; of "+
 		"several experiments results, with a folder for each)")
 	f.StringArrayVar(&s.where, "where", nil,
@@ -134,7 +134,8 @@ func (s *sweepFlags) flags(cmd *cobra.Command) {
 	command.Bound(f, "again", 0, command.MaxCount)
 	command.Bound(f, "within", 0, maxWithin)
 	command.Bound(f, "jobs", 0, command.MaxWorkers)
-	s.on.Flags(cmd, nil, []string{"jobs", "again", "dry-run", "workers", "price", "within", "json"}, []string{"out", "report"})
+	s.on.Flags(cmd, nil, []string{"jobs", "again", "dry-run", "workers", "price", "within", "json"},
+		[]string{"out", "report"})
 	_, _ = cmd.MarkFlagDirname("out"), cmd.MarkFlagDirname("report") // there are such flags
 }
 
