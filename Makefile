@@ -85,16 +85,12 @@ raced: ## the tests of packages with goroutines or locks, under the race detecto
 full: ## all that tests do, without the race detector, where that is more than raced does
 	@$(call test,WEFT_TEST=full $(if $(and $(AFTER),$(RACE)),WEFT_RACED='$(RACED)'),,$(FULL))
 
-check: systems licences ## vet, lint, formatting, import rules and workflows only: .golangci.yml, .github
+check: systems licences ## vet, lint, formatting, import rules, workflows, other systems, licences
 	$(LINT) run ./...
 	$(ACTIONLINT) .github/workflows/*.yml examples/*/.github/workflows/*.yml
-	$(RELEASE) $(GORELEASER) check --quiet
 
-systems: ## vet all, and build both commands, for systems other than this one: what a release is built for
-	GOOS=darwin GOARCH=arm64 go vet ./...
-	GOOS=darwin GOARCH=arm64 go build -o bin/darwin/ ./fabricd ./linkmon
-	GOOS=windows GOARCH=amd64 go vet ./...
-	GOOS=windows GOARCH=amd64 go build -o bin/windows/ ./fabricd ./linkmon
+systems: ## check that all compiles on the other systems that a release is built for
+	go run ./deploy/systems darwin/arm64 windows/amd64
 
 licences: ## list the licences of all dependencies; fails on one that is not known to allow use under Apache-2.0
 	go run ./deploy/licences
@@ -191,6 +187,7 @@ release-snapshot: ## build all that a release is made of into dist, and publish 
 	@mkdir -p bin
 	sed $(if $(ONLY),-e 's|goos: \[.*|goos: [$(word 1,$(subst /, ,$(ONLY)))]|' -e 's|goarch: \[.*|goarch: [$(word 2,$(subst /, ,$(ONLY)))]|') \
 		-e '' .goreleaser.yaml >bin/goreleaser.yaml
+	$(RELEASE) $(GORELEASER) check --quiet
 	$(RELEASE) $(GORELEASER) release --snapshot --clean --config bin/goreleaser.yaml
 
 release: ## build and publish the release of the tag that is checked out; the workflow release does so

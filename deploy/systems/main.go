@@ -1,0 +1,44 @@
+// Command systems checks the types of all packages and their tests as other systems would compile them, from source: to
+// compile them, and all they import, takes minutes for each system.
+//
+//	systems darwin/arm64 windows/amd64
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+func main() {
+	failed := false
+	for _, system := range os.Args[1:] {
+		n, errors, err := check(system)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "systems: %s: %v\n", system, err)
+		} else if errors == 0 {
+			fmt.Printf("%s: %d packages and tests compile\n", system, n)
+		}
+		failed = failed || err != nil || errors > 0
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// check prints the errors that a compiler for the system, as GOOS/GOARCH, would find in the module of the working
+// folder, and counts what it looked at and the errors.
+func check(system string) (n, errors int, err error) {
+	goos, goarch, ok := strings.Cut(system, "/")
+	if !ok {
+		return 0, 0, fmt.Errorf("a system is GOOS/GOARCH, as windows/amd64")
+	}
+	found, err := packages.Load(&packages.Config{
+		Mode:  packages.LoadAllSyntax,
+		Env:   append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0"),
+		Tests: true,
+	}, "./...")
+	return len(found), packages.PrintErrors(found), err
+}
