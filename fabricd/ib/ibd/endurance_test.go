@@ -258,6 +258,18 @@ func (r *rough) connect() {
 	r.out = abstract(fmt.Sprintf("%s:out%d", r.name, binary.LittleEndian.Uint32(answer[16:])))
 }
 
+// A program comes in although the socket of the first free number is not gone yet: a process that is being started has
+// the files of this one until it runs its own program.
+func TestASocketThatIsNotGoneKeepsNoProgramOut(t *testing.T) {
+	t.Parallel()
+	testenv.Raced(t)
+	m := manage(t, "ring:4")
+	held, err := net.ListenUnixgram("unixgram", abstract(m.name+":out0"))
+	require.NoError(t, err)
+	defer func() { _ = held.Close() }()
+	require.Equal(t, abstract(m.name+":out1"), m.connect("n2").out)
+}
+
 func abstract(name string) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unixgram", Name: "@" + name + "\x00"}
 }

@@ -216,18 +216,8 @@ func (s *Server) connect(o *order, process int) error {
 	want := o.connect()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	number := -1
 	s.dropDead()
-	for i := range s.clients {
-		if s.clients[i].Load() == nil {
-			number = i
-			break
-		}
-	}
-	if number < 0 {
-		return fmt.Errorf("%d programs are connected, which is the most", MostClients)
-	}
-	conn, err := listen(fmt.Sprintf("%s:out%d", s.name, number))
+	number, conn, err := s.free()
 	if err != nil {
 		return err
 	}
@@ -251,6 +241,21 @@ func (s *Server) connect(o *order, process int) error {
 	s.running.Go(c.write)
 	o.setConnected(number, name)
 	return nil
+}
+
+// free finds a number that no program has, and opens its socket. The caller holds mu. Where this process starts another
+// just as a socket is closed, that other has it a moment longer, and with it the name: then the next number will do.
+func (s *Server) free() (int, *net.UnixConn, error) {
+	for i := range s.clients {
+		if s.clients[i].Load() != nil {
+			continue
+		}
+		conn, err := listen(fmt.Sprintf("%s:out%d", s.name, i))
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return i, conn, err
+		}
+	}
+	return 0, nil, fmt.Errorf("%d programs are connected, which is the most", MostClients)
 }
 
 // drop ends what a program had. The caller holds mu.
