@@ -63,7 +63,7 @@ func TestAllSetsAtOnceOnEveryFabricAreAsOneByOne(t *testing.T) {
 				t.Parallel()
 				if c.long {
 					testenv.Long(t)
-					testenv.OneIn(t, 3)
+					testenv.OneIn(t, 6)
 				}
 				testenv.Unraced(t)
 				lazyRunOf(t, config).sameBothWays(t)

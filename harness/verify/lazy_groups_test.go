@@ -25,7 +25,7 @@ func TestFaultsPerGroupAtOnceAreAsOneByOne(t *testing.T) {
 		{on: "kary-ntree:2,2", most: 3},
 		{on: "kary-ntree:3,2", most: 3},
 		{on: "kary-ntree:2,3", most: 1},
-		{on: "kary-ntree:2,3", most: 1, when: Arriving},
+		{on: "kary-ntree:2,3", most: 1, when: Arriving, takes: testenv.Long},
 		{on: "mport-tree:4,2", most: 2, takes: testenv.Long},
 		{on: "kary-ntree:2,3", most: 2, takes: testenv.Nightly},
 	} {

@@ -51,7 +51,7 @@ func (c manySets) skip(t *testing.T) {
 	testenv.Unraced(t)
 	if c.long {
 		testenv.Long(t)
-		testenv.OneIn(t, 6)
+		testenv.OneIn(t, 12)
 	}
 	if c.hours {
 		testenv.Nightly(t)
