@@ -17,7 +17,7 @@ func text(t *testing.T, write func(w *strings.Builder) error) string {
 	return b.String()
 }
 
-func TestATableIsTextMarkdownAndCSV(t *testing.T) {
+func TestATableIsMarkdown(t *testing.T) {
 	t.Parallel()
 	tab := table.New("link", "lost")
 	tab.Row("s0-s1", 7)
@@ -25,8 +25,6 @@ func TestATableIsTextMarkdownAndCSV(t *testing.T) {
 	require.Equal(t, 3, tab.Len())
 	require.Equal(t, "| link | lost |\n|---|---|\n| s0-s1 | 7 |\n| s10-s11, silent | a\\|b c |\n",
 		text(t, func(w *strings.Builder) error { return tab.Markdown(w) }))
-	require.Equal(t, "link,lost\ns0-s1,7\n\"s10-s11, silent\",\"a|b\nc\"\n",
-		text(t, func(w *strings.Builder) error { return tab.CSV(w) }))
 }
 
 func TestColumnsOfTextAreAsWideAsTheirWidestCell(t *testing.T) {
@@ -54,5 +52,4 @@ func TestATableThatCannotBeWrittenIsAnError(t *testing.T) {
 	tab := table.New("a")
 	require.EqualError(t, tab.Text(broken{}), "full")
 	require.EqualError(t, tab.Markdown(broken{}), "full")
-	require.EqualError(t, tab.CSV(broken{}), "full")
 }

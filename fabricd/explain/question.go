@@ -96,14 +96,6 @@ func ParseRef(text string) Ref {
 // IsSet reports whether r names anything.
 func (r Ref) IsSet() bool { return r.kind != unset }
 
-// String is the name, or the number in digits.
-func (r Ref) String() string {
-	if r.kind == byNumber {
-		return strconv.Itoa(r.number)
-	}
-	return r.name
-}
-
 // resolve finds what r names among the numbers below n, or by its name.
 func resolve[ID ~uint32](r Ref, kind string, n int, named func(string) (ID, error)) (ID, error) {
 	switch {

@@ -25,7 +25,9 @@ func TestEveryFirmwareIsMadeByItsNameAndFitsItsTopology(t *testing.T) {
 	torus, irregular := topologytest.Parse(t, "torus:4x3"), topologytest.Parse(t, "irregular:9,18,1")
 	names := subnet.Names()
 	require.True(t, slices.IsSorted(names))
-	require.Subset(t, names, firmware.Names())
+	for _, f := range firmware.All() {
+		require.Contains(t, names, f.Name)
+	}
 	require.Contains(t, names, "deterministic-table")
 	for _, name := range append(names, subnet.None) {
 		e, err := subnet.ByName(name)

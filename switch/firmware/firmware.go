@@ -70,14 +70,6 @@ func For(s Shape) []Firmware {
 	return slices.DeleteFunc(All(), func(f Firmware) bool { return f.On != s })
 }
 
-// Names lists the names of All.
-func Names() (names []string) {
-	for _, f := range All() {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
 // ByName finds a firmware that comes with Weft; ok is false for a name that none has.
 func ByName(name string) (f Firmware, ok bool) {
 	all := All()

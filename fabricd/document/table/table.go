@@ -1,10 +1,9 @@
-// Package table writes rows of cells as text in columns, as Markdown and as CSV.
+// Package table writes rows of cells as text in columns and as Markdown.
 package table
 
 import (
 	"bufio"
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strings"
@@ -78,6 +77,3 @@ func (t *Table) Markdown(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-// CSV writes the table as RFC 4180 has it, with line feeds. The error is that of w.
-func (t *Table) CSV(w io.Writer) error { return csv.NewWriter(w).WriteAll(t.rows) }
