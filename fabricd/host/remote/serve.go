@@ -12,13 +12,13 @@ import (
 	"github.com/weft-fabric/weft/fabricd/namespace/report"
 )
 
-// serve registers the host's answers.
+// serve registers the host's answers, that with its counters last: by it a leader knows that the host is ready.
 func (p *Server) serve() error {
 	return errors.Join(
-		handle(p, host.AskCounters, p.onCounters), handle(p, host.AskOrder, p.onOrder),
-		handle(p, host.AskRead, p.onRead),
+		handle(p, host.AskOrder, p.onOrder), handle(p, host.AskRead, p.onRead),
 		handle(p, host.AskPrograms, p.onPrograms),
 		handle(p, host.AskNode, p.onNode), handle(p, host.AskLoad, p.onLoad), handle(p, host.AskEnd, p.onEnd),
+		handle(p, host.AskCounters, p.onCounters),
 	)
 }
 

@@ -187,7 +187,7 @@ func (p *Server) open(ctx context.Context, cfg Config) error {
 			p.log.Warn("programs", "host", c.Host, "err", err)
 		}
 	}
-	return errors.Join(p.serve(), identity.Serve(p.control))
+	return errors.Join(identity.Serve(p.control), p.serve())
 }
 
 // stayTime is how long a host stays that was told to end and stay. Chosen by us: a leader that dies

@@ -2,6 +2,8 @@ package remote_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -9,6 +11,8 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/host"
+	"github.com/weft-fabric/weft/fabricd/host/hosttest"
+	"github.com/weft-fabric/weft/fabricd/host/remote"
 	"github.com/weft-fabric/weft/fabricd/ledger"
 	"github.com/weft-fabric/weft/fabricd/reply"
 	"github.com/weft-fabric/weft/fabricd/subnet"
@@ -43,6 +47,40 @@ func TestTwoHostsAreOneFabric(t *testing.T) {
 	require.Equal(t, s.Answer.Counters.NICs.Injected, s.Generations[0].Injected)
 	require.Equal(t, s.Answer.Counters.NICs.Delivered, s.Generations[0].Delivered)
 	r.connected()
+}
+
+// Who leads takes a host that tells its counters for one that takes orders.
+func TestAHostThatTellsItsCountersTakesOrders(t *testing.T) {
+	t.Parallel()
+	testenv.Raced(t)
+	f := newFabric(t, embedded(t), "kary-ntree:2,2", "deterministic-link", nil)
+	c := hosttest.Spec(t, f.Graph, "deterministic-link")
+	c.Placements = hosttest.Divide(f.Graph, "all")
+	c.Placement = c.Placements[0]
+	const hosts, askers = 20, 8
+	for i := range hosts {
+		c.Host, c.Number = fmt.Sprintf("all%d", i), uint64(i+1)
+		c.Placement.Host = c.Host
+		c.Placements = []host.Placement{c.Placement}
+		ordered := make(chan error, askers)
+		for range askers {
+			go func(c host.Spec) {
+				asked := remote.NewClient(f.Peers, c.Host)
+				_, err := asked.Counters(t.Context(), host.CountersRequest{})
+				for errors.Is(err, reply.ErrNobody) {
+					_, err = asked.Counters(t.Context(), host.CountersRequest{})
+				}
+				if err == nil {
+					_, err = asked.Order(t.Context(), host.Order{Number: c.Number, Term: c.Term})
+				}
+				ordered <- err
+			}(c)
+		}
+		f.Open(c)
+		for range askers {
+			require.NoError(t, <-ordered)
+		}
+	}
 }
 
 // crossingLink is a link between the hosts, and which host has its end A.
