@@ -25,7 +25,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -38,14 +37,15 @@ const (
 	soak
 )
 
-// chosen is the level of this run.
-var chosen = sync.OnceValue(func() level {
+// chosen is the level of this run. It is read each time: go test keeps a result for those values of the environment that
+// were read while tests ran, and one that was read before, in TestMain, is not among them.
+func chosen() level {
 	l, err := levelOf(os.Getenv("WEFT_TEST"))
 	if err != nil {
 		panic(err)
 	}
 	return l
-})
+}
 
 // levelOf is the level of a name; without a name it is short.
 func levelOf(name string) (level, error) {

@@ -27,6 +27,17 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// A level that is kept from before the tests is none that go test knows of: it would take the result of a run at short for
+// one at full.
+func TestTheLevelIsReadWhenItIsAskedFor(t *testing.T) {
+	for _, name := range []string{"soak", "short", "full"} {
+		t.Setenv("WEFT_TEST", name)
+		if want, _ := levelOf(name); chosen() != want {
+			t.Errorf("WEFT_TEST=%s: level %d, expected %d", name, chosen(), want)
+		}
+	}
+}
+
 func TestNAndLongGoByTheLevel(t *testing.T) {
 	t.Setenv("WEFT_FOR", "")
 	n, skips := 3, chosen() == short
