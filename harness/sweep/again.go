@@ -85,7 +85,7 @@ func (w *start) same(k job, now row) error {
 	if len(words) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: version %s made sample %d of %s, and this version, %s, makes another: %s: remove the file to make "+
-		"all anew, or name another folder with --out", w.journal.path, w.journal.madeBy(k.key), k.sample,
+	return fmt.Errorf("%s: version %s made sample %d of %s, and this version, %s, makes another: %s: remove the file to "+
+		"make all anew, or name another folder with --out", w.journal.path, w.journal.madeBy(k.key), k.sample,
 		w.plan.points[k.point].text(w.plan.axes), orUnknown(w.Version), strings.Join(words, ", "))
 }

@@ -37,8 +37,8 @@ const (
 	soak
 )
 
-// chosen is the level of this run. It is read each time: go test keeps a result for those values of the environment that
-// were read while tests ran, and one that was read before, in TestMain, is not among them.
+// chosen is the level of this run. It is read each time: go test notes with a result what the tests
+// read of the environment, and misses what was read before them, in TestMain.
 func chosen() level {
 	l, err := levelOf(os.Getenv("WEFT_TEST"))
 	if err != nil {

@@ -27,8 +27,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// A level that is kept from before the tests is none that go test knows of: it would take the result of a run at short for
-// one at full.
+// A level that was kept from before the tests would be unknown to go test, which would then take the
+// result of a run at short for one at full.
 func TestTheLevelIsReadWhenItIsAskedFor(t *testing.T) {
 	for _, name := range []string{"soak", "short", "full"} {
 		t.Setenv("WEFT_TEST", name)

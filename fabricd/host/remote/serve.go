@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/fabricd/namespace/report"
 )
 
-// serve registers the host's answers, that with its counters last: by it a leader knows that the host is ready.
+// serve registers the host's answers. Counters come last: a leader that gets them takes the host for
+// ready.
 func (p *Server) serve() error {
 	return errors.Join(
 		handle(p, host.AskOrder, p.onOrder), handle(p, host.AskRead, p.onRead),

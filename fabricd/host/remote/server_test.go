@@ -49,7 +49,7 @@ func TestTwoHostsAreOneFabric(t *testing.T) {
 	r.connected()
 }
 
-// Who leads takes a host that tells its counters for one that takes orders.
+// A host that answers with its counters takes orders, for a leader then sends them.
 func TestAHostThatTellsItsCountersTakesOrders(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)

@@ -258,8 +258,8 @@ func (r *rough) connect() {
 	r.out = abstract(fmt.Sprintf("%s:out%d", r.name, binary.LittleEndian.Uint32(answer[16:])))
 }
 
-// A program comes in although the socket of the first free number is not gone yet: a process that is being started has
-// the files of this one until it runs its own program.
+// A program is connected although the socket of the first free number is still open, as one that was
+// just closed is in a process that is being started.
 func TestASocketThatIsNotGoneKeepsNoProgramOut(t *testing.T) {
 	t.Parallel()
 	testenv.Raced(t)

@@ -243,8 +243,9 @@ func (s *Server) connect(o *order, process int) error {
 	return nil
 }
 
-// free finds a number that no program has, and opens its socket. The caller holds mu. Where this process starts another
-// just as a socket is closed, that other has it a moment longer, and with it the name: then the next number will do.
+// free finds a number that no program has, and opens its socket. The caller holds mu. A process that is
+// being started holds the files of this one for a moment, and with them the name of a socket that was
+// just closed: then the next number will do.
 func (s *Server) free() (int, *net.UnixConn, error) {
 	for i := range s.clients {
 		if s.clients[i].Load() != nil {

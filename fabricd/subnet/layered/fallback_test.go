@@ -146,7 +146,8 @@ func TestTheLayerOfUpDownTakesNoOtherPaths(t *testing.T) {
 			o.Balance = layered.Off
 			as := perLayer(sound(t, e, g, o))
 			require.Len(t, balanced, layers)
-			require.Equal(t, as[layers-1], balanced[layers-1], "%s: pairs in each layer: %v after %v", name, balanced, as)
+			require.Equal(t, as[layers-1], balanced[layers-1], "%s: pairs in each layer: %v after %v",
+				name, balanced, as)
 		}
 	}
 }
