@@ -52,6 +52,8 @@ type Finding struct {
 	Why    string `json:"why,omitempty"` // it is not so here, where somebody knows
 	// Samples is how many were looked at of the point that has most of them.
 	Samples int `json:"samples"`
+	// Needs is about how many of each point would decide an open statement; 0 where none can be named.
+	Needs int `json:"needs,omitempty"`
 }
 
 // refuted reports whether a statement was looked at, and does not hold.
@@ -80,6 +82,13 @@ func (t *table) finding(c Check) Finding {
 		f.Samples = max(f.Samples, len(t.rows[e.point]))
 	}
 	shown := c.shown(list, t.level)
+	f.Holds = c.verdict(list, shown)
+	if f.verdict() == Unsure {
+		if c.plain() {
+			f.Needs = c.needs(list, shown)
+		}
+		shown = c.leavesOpen(list, shown)
+	}
 	f.Ours = shown.String()
 	drawn := func(e located) bool { return !t.complete(e.point) }
 	exact := !c.plain() || !slices.ContainsFunc(list, drawn)
@@ -97,7 +106,6 @@ func (t *table) finding(c Check) Finding {
 	if unknown > 0 {
 		f.Ours += fmt.Sprintf("; no run counts at %d more", unknown)
 	}
-	f.Holds = c.verdict(list, shown)
 	return f
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	texttable "github.com/weft-fabric/weft/fabricd/document/table"
 )
 
@@ -98,6 +100,9 @@ func (f *Finding) statement() string {
 func (f *Finding) inWords() string {
 	v := f.verdict()
 	text := map[string]string{Holds: "holds", HoldsNot: "**does not hold**", Unsure: "open", NotRun: "not run"}[v]
+	if f.Needs > 0 {
+		text += fmt.Sprintf(", about %s samples would decide it", humanize.Comma(int64(f.Needs)))
+	}
 	if f.Why != "" && (v == HoldsNot || v == Unsure) {
 		text += ": " + strings.Join(strings.Fields(f.Why), " ")
 	}

@@ -72,9 +72,10 @@ const (
 )
 
 // Publish writes TO/claims.md: what [Index] says of the results below dir. A figure of each
-// experiment is copied to where the page is. An experiment that is not below dir keeps what the
-// page says of it and its figure, by TO/claims.json: so the page can be made in parts, on several
-// machines. Publish returns how many experiments it has taken from dir.
+// experiment is copied to where the page is, and its runs to TO/runs, for [Restore]. An experiment
+// that is not below dir keeps what the page says of it and its figure, by TO/claims.json: so the page
+// can be made in parts, on several machines. Publish returns how many experiments it has taken from
+// dir.
 func Publish(dir, to string) (int, error) {
 	list, _, err := collect(dir)
 	if err != nil {
@@ -113,6 +114,9 @@ func Publish(dir, to string) (int, error) {
 		}
 	}
 	for _, r := range list {
+		if err == nil {
+			err = r.keep(dir, to)
+		}
 		if len(r.Figures) == 0 || err != nil {
 			continue
 		}

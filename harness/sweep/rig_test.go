@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"encoding/csv"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -74,15 +75,14 @@ func options(t testing.TB, f *fake) Options {
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	m := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	for _, e := range entries {
-		if e.Name() != journalName {
-			data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-			require.NoError(t, err)
-			m[e.Name()] = string(data)
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == journalName {
+			return err
 		}
-	}
+		data, err := os.ReadFile(path)
+		m[strings.TrimPrefix(filepath.ToSlash(path[len(dir):]), "/")] = string(data)
+		return err
+	}))
 	return m
 }
 

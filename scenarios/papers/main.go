@@ -36,7 +36,7 @@ func papers() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(booksimCompare(), booksimSpeed(), claims(), cost(), costHosts(), costLive(), dqrLoss(), dqrOpenSM(),
 		ibCuts(),
-		layeredCost(), layeredOpenSM())
+		layeredCost(), layeredOpenSM(), runs())
 	return root
 }
 
