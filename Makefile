@@ -26,8 +26,8 @@ first = $(foreach p,$(FIRST),$(filter $(p),$(1))) $(filter-out $(FIRST),$(1))
 # test(ENVIRONMENT,FLAGS,PACKAGES) tests packages, if there are any.
 test = $(if $(strip $(3)),$(1) go test -vet=off -timeout 30m $(2) $(TESTFLAGS) $(call first,$(3)),true)
 
-# Of a go.mod of its own, so that modules that import Weft do not get its dependencies. The first run builds it, in minutes.
-LINT := go tool -modfile=.ci/tools/go.mod golangci-lint
+# Of a go.mod of its own, so that modules that import Weft do not get its dependencies.
+TOOL := go tool -modfile=.ci/tools/go.mod
 # Of go.mod files of their own, too.
 ACTIONLINT := go tool -modfile=.ci/actions/go.mod actionlint
 GORELEASER := go tool -modfile=.ci/release/go.mod goreleaser
@@ -51,7 +51,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(if $(shell git s
 PGO ?= off
 
 .DEFAULT_GOAL := help
-.PHONY: help test computed page raced full check bench fuzz build web browser screenshots watching bench-hops bench-proofs bench-programs profile scenarios experiments figures soak hosts attacks proofs schema systems licences release-files release-snapshot release clean
+.PHONY: help test computed page raced full vet check bench fuzz build web browser screenshots watching bench-hops bench-proofs bench-programs profile scenarios experiments figures soak hosts attacks proofs schema systems licences release-files release-snapshot release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,13 +61,13 @@ test raced full: export GOGC ?= 400
 
 # In turn, for tests of live fabrics are slow on a machine with more to do than it can. Live scenarios leave it half idle: what
 # only computes is done beside them, and gives way to them.
-test: ## all that this machine can test: check, the page, scenarios, raced, full (PKG, TESTFLAGS)
+test: ## all that this machine can test: vet, the page, scenarios, raced, full (PKG, TESTFLAGS)
 	@for part in "-j2 computed scenarios" raced "full AFTER=raced"; do \
 		began=$$(date +%s); $(MAKE) --no-print-directory $$part || exit 1; echo "make $$part: $$(($$(date +%s) - began)) s"; \
 	done
 
 computed:
-	@for part in check page; do nice -n 19 $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in vet page; do nice -n 19 $(MAKE) --no-print-directory $$part || exit 1; done
 
 page: ## test the page and see that fabricd/web/dist is what its source gives, where a Node.js can
 	@why=; if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || a == 20 && b >= 19 ? 0 : 1)' 2>/dev/null; then \
@@ -85,8 +85,15 @@ raced: ## the tests of packages with goroutines or locks, under the race detecto
 full: ## all that tests do, without the race detector, where that is more than raced does
 	@$(call test,WEFT_TEST=full $(if $(and $(AFTER),$(RACE)),WEFT_RACED='$(RACED)'),,$(FULL))
 
-check: systems licences ## vet, lint, formatting, import rules, workflows, other systems, licences
-	$(LINT) run ./...
+# With documentation comments (ST1000, ST1020 to ST1022).
+vet: ## go vet, staticcheck and formatting
+	go vet ./...
+	$(TOOL) staticcheck -checks 'all,-QF*,-SA9003,-ST1003,-ST1016,-ST1023' ./...
+	@if list=$$(git ls-files -z '*.go' | xargs -0 $(TOOL) gofumpt -l) && [ -n "$$list" ]; then echo "not as gofumpt has it:" $$list; exit 1; fi
+
+# The linter takes minutes to build. .ci/run packages runs this, too.
+check: vet systems licences ## vet, import rules, workflows, other systems, licences
+	$(TOOL) golangci-lint run ./...
 	$(ACTIONLINT) .github/workflows/*.yml examples/*/.github/workflows/*.yml
 
 systems: ## check that all compiles on the other systems that a release is built for

@@ -1,9 +1,13 @@
-// The tools of `make check`, apart from go.mod, so that users of Weft do not depend on them.
+// The tools of `make vet` and `make check`, apart from go.mod, so that users of Weft do not depend on them.
 module github.com/weft-fabric/weft/tools
 
 go 1.26.3
 
-tool github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+tool (
+	github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	honnef.co/go/tools/cmd/staticcheck
+	mvdan.cc/gofumpt
+)
 
 require (
 	4d63.com/gocheckcompilerdirectives v1.4.0 // indirect

@@ -29,13 +29,15 @@ import (
 type Config struct {
 	Path    string
 	Options map[string]string
-	Log     *slog.Logger  // nil: nothing is logged
-	Silence time.Duration // a program that owes an answer for so long is ended; 0 is DefaultSilence
+	Log     *slog.Logger // nil: nothing is logged
+	// A program that owes an answer for so long is ended, its hello four times as long; 0 is DefaultSilence.
+	Silence time.Duration
 }
 
 // Times. Chosen by us.
 const (
 	DefaultSilence = 5 * time.Second // a second or two of a busy machine
+	toStart        = 4               // times as long, for an interpreter is read from a disk
 	firstBackoff   = 100 * time.Millisecond
 	lastBackoff    = 10 * time.Second // between the end of a program that ends again and again and its next start
 )

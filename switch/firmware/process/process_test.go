@@ -344,7 +344,7 @@ func TestWhatCannotBeStarted(t *testing.T) {
 	for how, want := range map[string]string{
 		"version":      "it speaks version 2 of the protocol, expected 1",
 		"refuses":      "it refuses its options: a is not what it should be",
-		"mute":         "its hello: no answer within 1s: does it flush what it prints?: docs/reference/exec.md",
+		"mute":         "its hello: no answer within 4s: does it flush what it prints?: docs/reference/exec.md",
 		"dies at once": `it ended: exit status 3; the last that it printed: "my last words"`,
 	} {
 		c := config(t, how)

@@ -23,7 +23,7 @@ type run struct {
 	out     *os.File                // what the program writes
 	printed printed
 	*messages
-	silence time.Duration
+	silence time.Duration // of the next exchange
 	began   time.Time
 
 	hello   hello
@@ -39,7 +39,7 @@ func start(ctx context.Context, cfg *Config) (*run, error) {
 	}
 	r := &run{
 		done: make(chan struct{}), out: out, printed: printed{log: cfg.Log},
-		silence: cfg.Silence, began: time.Now(), places: map[*weft.Place]int{},
+		silence: toStart * cfg.Silence, began: time.Now(), places: map[*weft.Place]int{},
 	}
 	r.ctx, r.end = context.WithCancelCause(ctx)
 	r.cmd = exec.CommandContext(r.ctx, cfg.Path)
@@ -67,14 +67,15 @@ func start(ctx context.Context, cfg *Config) (*run, error) {
 	if err := r.exchange(&r.hello, map[string]any{"version": Version, "options": cfg.Options}); err != nil {
 		return nil, fmt.Errorf("its hello: %w: docs/reference/exec.md says what it is", r.stop(err))
 	}
-	r.packed = r.hello.Format == "msgpack"
+	r.packed, r.silence = r.hello.Format == "msgpack", cfg.Silence
 	return r, nil
 }
 
 // exchange sends messages and reads the answer. It ends a program that does not answer in time.
 func (r *run) exchange(answer any, list ...any) error {
-	timer := time.AfterFunc(r.silence, func() {
-		r.end(fmt.Errorf("no answer within %v: does it flush what it prints?", r.silence))
+	silence := r.silence // the timer may be late
+	timer := time.AfterFunc(silence, func() {
+		r.end(fmt.Errorf("no answer within %v: does it flush what it prints?", silence))
 	})
 	defer timer.Stop()
 	r.write(list...)
