@@ -90,10 +90,34 @@ func TestTheCodeNamesPagesThatAreThere(t *testing.T) {
 	}
 }
 
-// The repository holds a summary of the results, and make experiments writes the rest.
+// The repository holds a summary of the results, and the runs of what takes long. make experiments
+// writes the rest.
 func TestResultsAreASummary(t *testing.T) {
 	t.Parallel()
-	const most = 1_500_000 // bytes
+	const most, mostRuns = 1_500_000, 8_000_000 // bytes
+	claims, err := os.ReadFile("docs/results/claims.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := int64(0)
+	kept, err := os.ReadDir("docs/results/runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range kept {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs += info.Size()
+		name, ok := strings.CutSuffix(f.Name(), ".journal.gz")
+		if !ok || !strings.Contains(string(claims), `"`+name+`": {`) {
+			t.Errorf("docs/results/runs/%s is of no experiment that claims.json has", f.Name())
+		}
+	}
+	if runs > mostRuns {
+		t.Errorf("docs/results/runs has %d bytes, and may have %d", runs, mostRuns)
+	}
 	var docs strings.Builder
 	for _, text := range pages(t) {
 		docs.WriteString(text)
@@ -111,6 +135,9 @@ func TestResultsAreASummary(t *testing.T) {
 		info, err := f.Info()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if f.Name() == "runs" {
+			continue
 		}
 		size += info.Size()
 		if f.IsDir() || kind != ".md" && kind != ".svg" && kind != ".csv" &&
