@@ -275,9 +275,13 @@ func (p *programs) judge(fail func(name, format string, args ...any)) {
 		return
 	}
 	for i, r := range p.results() {
-		one := &p.all[i]
+		one, s := &p.all[i], p.list[i]
+		if s == nil {
+			fail("programs", "%s", r)
+			continue
+		}
 		said := ""
-		if line := p.list[i].output.last(); line != "" {
+		if line := s.output.last(); line != "" {
 			said = fmt.Sprintf("; its last line: %q", line)
 		}
 		switch within := one.Within.Seconds(); {
@@ -288,7 +292,7 @@ func (p *programs) judge(fail func(name, format string, args ...any)) {
 		case one.Within > 0 && (r.Exit == nil || r.Took > within):
 			fail("programs", "within %v: %s%s", one.Within, r, said)
 		}
-		if one.Output != "" && !p.list[i].output.found() {
+		if one.Output != "" && !s.output.found() {
 			fail("programs", "output %q: no line of %s on %s matches%s", one.Output, r.Name, r.NIC, said)
 		}
 	}

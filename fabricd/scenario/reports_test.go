@@ -137,3 +137,11 @@ func TestADegradationIsMadeGoodInTimeOrFails(t *testing.T) {
 		assert.Equal(t, c.failed, verdicts(t, s, []fault.Report{{Kind: "cut", Degradation: c.dip}}, silences{}), name)
 	}
 }
+
+func TestAProgramThatWasNotStartedIsNamed(t *testing.T) {
+	t.Parallel()
+	p := &programs{all: []Program{{Name: "ping", NIC: "n1", Output: "pong"}}, list: make([]*started, 1)}
+	var said []string
+	p.judge(func(name, format string, args ...any) { said = append(said, name+": "+fmt.Sprintf(format, args...)) })
+	assert.Equal(t, []string{"programs: program ping on n1 was not started"}, said)
+}
