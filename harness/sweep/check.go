@@ -83,11 +83,18 @@ func (t *table) finding(c Check) Finding {
 	}
 	shown := c.shown(list, t.level)
 	f.Holds = c.verdict(list, shown)
+	which := "the worst"
+	if c.Of == ofAny {
+		which = "the best"
+	}
 	if f.verdict() == Unsure {
 		if c.plain() {
 			f.Needs = c.needs(list, shown)
 		}
-		shown = c.leavesOpen(list, shown)
+		if c.Of != ofMean && c.settled(shown) {
+			shown = c.shown(slices.DeleteFunc(slices.Clone(list), c.settled), t.level)
+			which += " open one"
+		}
 	}
 	f.Ours = shown.String()
 	drawn := func(e located) bool { return !t.complete(e.point) }
@@ -99,9 +106,7 @@ func (t *table) finding(c Check) Finding {
 		f.Ours = percents(shown.estimate)
 	}
 	if c.Of != ofMean && f.Points > 1 {
-		f.Ours += fmt.Sprintf(" at %s, %s of %d points; holds at %d", t.place(shown.point, list),
-			map[bool]string{true: "the best", false: "the worst"}[c.Of == ofAny],
-			f.Points, f.Held)
+		f.Ours += fmt.Sprintf(" at %s, %s of %d points; holds at %d", t.place(shown.point, list), which, f.Points, f.Held)
 	}
 	if unknown > 0 {
 		f.Ours += fmt.Sprintf("; no run counts at %d more", unknown)

@@ -2,21 +2,6 @@ package sweep
 
 import "math"
 
-// leavesOpen is the point to show of an open statement: shown, unless that alone is decided and
-// another is not.
-func (c Check) leavesOpen(list []located, shown located) located {
-	if c.Of == ofMean || !c.settled(shown) {
-		return shown
-	}
-	var open []located
-	for _, e := range list {
-		if !c.settled(e) {
-			open = append(open, e)
-		}
-	}
-	return c.shown(open, usual)
-}
-
 // settled reports whether the interval of e lies on one side of the bounds claimed.
 func (c Check) settled(e located) bool { return c.certain(e) || !c.possible(e.estimate) }
 

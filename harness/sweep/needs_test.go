@@ -16,8 +16,8 @@ func TestAnOpenStatementSaysWhatLeavesItOpenAndWhatWouldDecideIt(t *testing.T) {
 	ten, eleven := 10.0, 11.0
 	zero := map[string]Some{"faults": {"0"}}
 	f := tab.finding(Check{Value: "accepted", Where: zero, Above: &ten})
-	assert.Equal(t, "11.0 ± 4.3 at load 0.3, the worst of 2 points; holds at 2", f.Ours,
-		"the other is nearer to the bound, and decided")
+	assert.Equal(t, "11.0 ± 4.3 at load 0.3, the worst open one of 2 points; holds at 2", f.Ours,
+		"the worst is decided")
 	assert.Equal(t, 56, f.Needs, "3 (4.3/1)², rounded up")
 	f = tab.finding(Check{Value: "accepted", Where: zero, Below: &ten, Of: ofMean})
 	assert.Equal(t, 25, f.Needs, "3 (2.22/0.77)²: it is about the mean of two points of three")
