@@ -89,7 +89,8 @@ full: ## all that tests do, without the race detector, where that is more than r
 vet: ## go vet, staticcheck and formatting
 	go vet ./...
 	$(TOOL) staticcheck -checks 'all,-QF*,-SA9003,-ST1003,-ST1016,-ST1023' ./...
-	@if list=$$(git ls-files -z '*.go' | xargs -0 $(TOOL) gofumpt -l) && [ -n "$$list" ]; then echo "not as gofumpt has it:" $$list; exit 1; fi
+	@list=$$(git ls-files -z '*.go' | xargs -0 $(TOOL) gofumpt -l) || exit 1; \
+	if [ -n "$$list" ]; then echo "not as gofumpt has it:" $$list; exit 1; fi
 
 # The linter takes minutes to build. .ci/run packages runs this, too.
 check: vet systems licences ## vet, import rules, workflows, other systems, licences
