@@ -61,13 +61,13 @@ test raced full: export GOGC ?= 400
 
 # In turn, for tests of live fabrics are slow on a machine with more to do than it can. Live scenarios leave it half idle: what
 # only computes is done beside them, and gives way to them.
-test: ## all that this machine can test: vet, the page, scenarios, raced, full (PKG, TESTFLAGS)
+test: ## all that this machine can test: vet, other systems, the page, scenarios, raced, full (PKG, TESTFLAGS)
 	@for part in "-j2 computed scenarios" raced "full AFTER=raced"; do \
 		began=$$(date +%s); $(MAKE) --no-print-directory $$part || exit 1; echo "make $$part: $$(($$(date +%s) - began)) s"; \
 	done
 
 computed:
-	@for part in vet page; do nice -n 19 $(MAKE) --no-print-directory $$part || exit 1; done
+	@for part in vet systems page; do nice -n 19 $(MAKE) --no-print-directory $$part || exit 1; done
 
 page: ## test the page and see that fabricd/web/dist is what its source gives, where a Node.js can
 	@why=; if ! node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || a == 20 && b >= 19 ? 0 : 1)' 2>/dev/null; then \
@@ -92,7 +92,7 @@ vet: ## go vet, staticcheck and formatting
 	@list=$$(git ls-files -z '*.go' | xargs -0 $(TOOL) gofumpt -l) || exit 1; \
 	if [ -n "$$list" ]; then echo "not as gofumpt has it:" $$list; exit 1; fi
 
-# The linter takes minutes to build. .ci/run packages runs this, too.
+# The linter takes minutes to build: make test does without it, and .ci/run packages runs this.
 check: vet systems licences ## vet, import rules, workflows, other systems, licences
 	$(TOOL) golangci-lint run ./...
 	$(ACTIONLINT) .github/workflows/*.yml examples/*/.github/workflows/*.yml

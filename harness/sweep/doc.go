@@ -7,7 +7,8 @@
 // runs.csv with a row for each run, summary.csv with a row for each point, plots as SVG and PNG,
 // comparison.md, README.md. [Experiment.Settle] makes runs in stages, until each statement of the
 // checks is decided. A run draws its faults, or judges all sets of them ([Settings], every_set).
-// [Publish] writes a page of what several experiments have shown.
+// [Publish] writes a page of what several experiments have shown, and keeps their runs beside it;
+// [Restore] puts these where they can be gone on from.
 //
 // # Reproducible
 //

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -177,6 +178,12 @@ func TestClaimsArePublishedByPaper(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(to, "runs", "two.journal.gz"), []byte("none"), 0o600))
 	_, err = Restore(to, t.TempDir())
 	require.ErrorContains(t, err, "two.journal.gz is damaged")
+	many := make([]byte, maxKept+1)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(many) // never fails
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "two", journalName), many, 0o600))
+	_, err = Publish(dir, to)
+	require.NoError(t, err)
+	assert.NotContains(t, contents(t, to), "runs/two.journal.gz", "very many runs are not kept")
 	require.NoError(t, os.WriteFile(filepath.Join(to, "claims.json"), []byte("[]"), 0o600))
 	_, err = Publish(dir, to)
 	require.ErrorContains(t, err, "claims.json is not what this command has written")

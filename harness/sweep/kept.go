@@ -20,10 +20,12 @@ const (
 	keptEnd    = ".journal.gz"
 )
 
-// maxKept bounds a file of runs, chosen by us: what has more of them makes them fast.
+// maxKept bounds the file of an experiment, chosen by us. What has more runs makes each of them fast,
+// and all anew.
 const maxKept = 1 << 20
 
-// keep puts the runs of an experiment beside the page, for others to go on from.
+// keep puts the runs of an experiment beside the page, for others to go on from, unless there are very
+// many.
 func (r record) keep(dir, to string) error {
 	data, err := readJournal(filepath.Join(dir, r.folder, journalName))
 	if errors.Is(err, fs.ErrNotExist) {

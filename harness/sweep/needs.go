@@ -9,8 +9,8 @@ func (c Check) settled(e located) bool { return c.certain(e) || !c.possible(e.es
 const maxNeeds = 1_000_000
 
 // needs is about how many samples of each point decide an open statement, if the values stay what
-// they are: intervals get narrower with the root of the samples. It is 0 where a value is on the
-// bound, or where more than a million are needed.
+// they are: intervals get narrower with the root of the samples. It is 0 where that cannot be said, as
+// of a value on the bound, or where more than a million are needed.
 func (c Check) needs(list []located, shown located) int {
 	if c.Of == ofMean {
 		shown.n /= len(list) // of each point

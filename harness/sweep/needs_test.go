@@ -23,4 +23,12 @@ func TestAnOpenStatementSaysWhatLeavesItOpenAndWhatWouldDecideIt(t *testing.T) {
 	assert.Equal(t, 25, f.Needs, "3 (2.22/0.77)²: it is about the mean of two points of three")
 	f = tab.finding(Check{Value: "accepted", Where: zero, AtLeast: &eleven})
 	assert.Zero(t, f.Needs, "none can be named of a value on its bound")
+
+	tab = tableOf(t, []measure.Result{ok(9), ok(12), ok(15)}, none, wide, none)
+	f = tab.finding(Check{Value: "accepted", Where: zero, Above: &ten})
+	assert.Equal(t, 56, f.Needs, "all must be decided")
+	f = tab.finding(Check{Value: "accepted", Where: zero, Above: &ten, Of: ofAny})
+	assert.Equal(t, 42, f.Needs, "3 (7.45/2)²: one is enough")
+	f.Needs = 1300
+	assert.Equal(t, "open, about 1,300 samples would decide it", f.inWords())
 }

@@ -37,7 +37,7 @@ type Config struct {
 // Times. Chosen by us.
 const (
 	DefaultSilence = 5 * time.Second // a second or two of a busy machine
-	toStart        = 4               // times as long, for an interpreter is read from a disk
+	toStart        = 4               // times as long a hello may take: an interpreter is read from a disk
 	firstBackoff   = 100 * time.Millisecond
 	lastBackoff    = 10 * time.Second // between the end of a program that ends again and again and its next start
 )
