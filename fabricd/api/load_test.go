@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/fabricd/modules"
 	"github.com/weft-fabric/weft/fabricd/subnet"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 func TestTheRoutingsThatFitCanBeLoaded(t *testing.T) {
@@ -70,6 +71,7 @@ func TestTheStreamTellsWhichSwitchesRunAnotherFirmware(t *testing.T) {
 // is taken for no other than it is.
 func TestAModuleIsLoadedByHTTP(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	require.NoError(t, modules.Add())
 	x := serveWeb(t)
 	guest, err := os.ReadFile("../../switch/firmware/examples/c/adaptive_link.wasm")

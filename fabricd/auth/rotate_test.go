@@ -103,7 +103,6 @@ func (l *lab) ask(c bus.Credentials) error {
 func TestRotationReplacesAllKeysWhileProcessesRun(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	testenv.Unraced(t)
 	for _, release := range natstest.Releases {
 		t.Run(string(release), func(t *testing.T) {
 			t.Parallel()
@@ -289,7 +288,6 @@ func TestCertificatesThatHaveExpired(t *testing.T) {
 func TestRotationRenewsHosts(t *testing.T) {
 	t.Parallel()
 	testenv.Long(t)
-	testenv.Unraced(t)
 	l := newLab(t, natstest.Newest)
 	leader := l.run("leader/leader.creds", "leader/signing.nk")
 	peers,

@@ -17,6 +17,7 @@ import (
 
 // The leader tells what programs do on the NICs of all hosts.
 func TestTheLeaderTellsOfProgramsOnAllAgents(t *testing.T) {
+	testenv.Raced(t)
 	testenv.Long(t)
 	curl := testenv.Need(t, "curl", "curl")
 	if _, err := os.Stat("/dev/net/tun"); err != nil {

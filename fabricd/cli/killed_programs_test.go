@@ -14,11 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 )
 
 // Whatever is killed, nothing is left of programs, and whoever has started one is told what has
 // ended.
 func TestNothingIsLeftOfAProgramWhateverIsKilled(t *testing.T) {
+	testenv.Raced(t)
 	rig.NeedTUN(t)
 	ownRegistry(t)
 	local := func(t *testing.T, name string) *rig.Process {

@@ -137,7 +137,6 @@ func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
 	testenv.Long(t)
 	testenv.Long(t)
-	testenv.Unraced(t)
 	t.Parallel()
 	c := startCluster(t)
 	watching := c.store()

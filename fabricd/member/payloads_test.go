@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/harness/rig"
+	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/nic/ip"
 	"github.com/weft-fabric/weft/nic/netstack"
 )
@@ -23,6 +24,7 @@ import (
 // through it goes on, its bytes are those that were sent, and every buffer comes back.
 func TestPayloadsGoAlongWithASwitchThatMoves(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	l := start(t, true, with("adaptive-link"))
 	topology := l.Fabric.Topology()
 	nics := len(topology.NICs)

@@ -149,6 +149,7 @@ func TestTheOutputOfProgramsIsBounded(t *testing.T) {
 // A program that does not end when it is asked is killed.
 func TestAProgramThatIgnoresSignalsEndsAllTheSame(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	r, _ := runPrograms(t, `  - {on: n00, command: [sh, -c, 'trap "" TERM; while :; do sleep 0.1; done']}`+"\n")
 	require.True(t, r.Pass, "%v", r.Failed)
 	require.Nil(t, r.Programs[0].Exit)

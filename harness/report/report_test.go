@@ -163,7 +163,6 @@ func (d doc) agrees(t *testing.T, file string) {
 }
 
 func TestAReportOfAFailedRunShowsAllThereIsToKnow(t *testing.T) {
-	testenv.Unraced(t)
 	for how, run := range map[string]func(context.Context, *scenario.Scenario, scenario.Watcher) (scenario.Result,
 		error){"virtual": virtual, "live": live} {
 		t.Run(how, func(t *testing.T) {

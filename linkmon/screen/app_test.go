@@ -245,7 +245,6 @@ func TestADeadlockIsSaidOnEveryPage(t *testing.T) {
 // and nothing panics.
 func TestWhateverIsPressedTheScreenFits(t *testing.T) {
 	testenv.Long(t)
-	testenv.Unraced(t)
 	keys := []string{
 		"1", "2", "3", "4", "5", "6", "7", "enter", "esc", "up", "down", "left", "right", "tab", "shift+tab", "home", "end",
 		"pgup", "pgdown",

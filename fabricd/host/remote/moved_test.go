@@ -99,9 +99,6 @@ func TestAMovedSwitchOnAnAgentReachesItsNeighbours(t *testing.T) {
 		for _, sw := range []string{"s0.0", "s1.1"} { // of west, with one shard, and of east, with two
 			t.Run(name+"/"+sw, func(t *testing.T) {
 				t.Parallel()
-				if name != "tokens" {
-					testenv.Unraced(t)
-				}
 				if name != "tokens" || sw != "s1.1" {
 					testenv.Long(t)
 				}

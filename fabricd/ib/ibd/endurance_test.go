@@ -38,7 +38,7 @@ func TestManyCutsAndRepairsUnderOpenSM(t *testing.T) {
 			inside = append(inside, l)
 		}
 	}
-	rounds := testenv.N(30, 6)
+	rounds := testenv.Levels(30, 12, 6)
 	for i := range rounds {
 		l := inside[draw.IntN(len(inside))]
 		a, b, _ := strings.Cut(l.Name, "-")
@@ -160,7 +160,7 @@ func TestNonsenseHarmsNobody(t *testing.T) {
 	m.SetTraffic("uniform:0.05")
 	r := m.connect("n2")
 	draw := rand.New(rand.NewPCG(testenv.Seed(t, 1), 1))
-	for i := 0; i < testenv.N(1_000_000, 30_000); {
+	for i := 0; i < testenv.Levels(1_000_000, 200_000, 30_000); {
 		b := sensible(uint16(0x10+i%0x12), i%5, i)
 		for range draw.IntN(8) {
 			b[draw.IntN(len(b))] ^= byte(1 << draw.IntN(8))

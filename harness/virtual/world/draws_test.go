@@ -9,7 +9,6 @@ import (
 	"github.com/weft-fabric/weft"
 	"github.com/weft-fabric/weft/fabricd/fabric"
 	"github.com/weft-fabric/weft/fabricd/topology/topologytest"
-	"github.com/weft-fabric/weft/harness/testenv"
 	"github.com/weft-fabric/weft/harness/virtual/world"
 	"github.com/weft-fabric/weft/switch/link"
 	"github.com/weft-fabric/weft/switch/switchd"
@@ -46,7 +45,6 @@ func (n *numbering) Receive(_ weft.Time, _ weft.PortID, f *weft.Frame, _ *weft.A
 // follow from what switches choose.
 func TestLinksDoNotLoseByTheDrawsOfSwitches(t *testing.T) {
 	t.Parallel()
-	testenv.Unraced(t)
 	const seed, frames = 7, 64
 	g := topologytest.Parse(t, "ring:3")
 	b := fabric.BuildSpec{Graph: g, Seed: seed, Batch: 1, Watch: func(weft.Node) switchd.Observer { return nil }}

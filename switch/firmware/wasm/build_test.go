@@ -48,6 +48,7 @@ func kept(t *testing.T, file, built string, same bool) {
 // Clang 14 of Debian 12 and Rust 1.63 have built the guests that are in the repository.
 func TestGuestsInCAreBuiltAnew(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	clang := testenv.Need(t, "clang", "the package clang")
 	testenv.Need(t, "wasm-ld", "the package lld")
 	same := strings.Contains(run(t, "c", nil, clang, "--version"), "Debian clang version 14.0.6")
@@ -61,6 +62,7 @@ func TestGuestsInCAreBuiltAnew(t *testing.T) {
 
 func TestGuestsInRustAreBuiltAnew(t *testing.T) {
 	t.Parallel()
+	testenv.Raced(t)
 	const target = "wasm32-unknown-unknown"
 	rustc := ""
 	for _, name := range []string{"rustc", "/usr/bin/rustc"} { // of which another than Debian's may come first
