@@ -2,6 +2,7 @@ package fabric_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,6 +66,23 @@ func TestAFabricGoesWithATimeFactor(t *testing.T) {
 	for _, wrong := range []float64{0, -1, 0.0001, 1000} {
 		require.ErrorContains(t, l.Fabric.SetTimeFactor(wrong, true), "give 0.001 to 100, 1 is the time of the machine")
 	}
+}
+
+// Whoever traces a packet waits by the clock of the machine, also where that of the fabric is slow.
+func TestASlowFabricSendsATracedPacketInTime(t *testing.T) {
+	t.Parallel()
+	l := startHosts(t, 1, func(o *fabric.Options) { o.Link.Paced = true })
+	require.NoError(t, l.Fabric.SetTimeFactor(0.01, true))
+	l.load("uniform:0.0001") // so that its packets come too late
+	from := l.Fabric.Now()
+	order, err := l.Fabric.Trace(0, 7, 1)
+	require.NoError(t, err)
+	require.Zero(t, order.Sent)
+	l.until("the packet arrives", func() bool {
+		views, _, _ := l.Fabric.Hops(order.After)
+		return slices.ContainsFunc(views, func(v fabric.HopView) bool { return v.End == fabric.EndDelivered })
+	})
+	require.Less(t, l.Fabric.Now()-from, weft.Second)
 }
 
 // Timers of the fabric go by its clock, also those that wait already when its factor changes.

@@ -13,7 +13,8 @@ import (
 const MaxTraced = 256
 
 // traceGrace is how long a trace waits for packets of the NIC's own traffic before it sends others
-// in their place. Chosen by us: shorter than anybody waits.
+// in their place, by the clock that goes slower, the fabric's or the machine's. Chosen by us: shorter
+// than anybody waits.
 const traceGrace = weft.Second
 
 // tracing follows single packets: it owns the latest events of traced packets. Any goroutine may
@@ -50,7 +51,11 @@ func (tr *tracing) Trace(src, dst weft.NICID, count int) (t Tracing, err error) 
 		return t, err
 	}
 	if busy {
-		tr.runtime.At(tr.Now()+traceGrace, func() {
+		grace := traceGrace
+		if tr.live != nil {
+			grace = weft.Time(float64(grace) * min(1, tr.live.Clock.Factor()))
+		}
+		tr.runtime.At(tr.Now()+grace, func() {
 			if _, err := tr.sendMarked(src, dst, count); err != nil {
 				tr.opts.Log.Warn("trace", "err", err) // whoever ordered it has had the answer
 			}
