@@ -136,7 +136,6 @@ func TestRenewalsWhoseAnswersAreLateCount(t *testing.T) {
 // longer than its lease lasts.
 func TestALeaderOutlivesTheStoresLeader(t *testing.T) {
 	testenv.Long(t)
-	testenv.Long(t)
 	t.Parallel()
 	c := startCluster(t)
 	watching := c.store()

@@ -13,8 +13,8 @@ import (
 const MaxTraced = 256
 
 // traceGrace is how long a trace waits for packets of the NIC's own traffic before it sends others
-// in their place, by the clock that goes slower, the fabric's or the machine's. Chosen by us: shorter
-// than anybody waits.
+// in their place, by the clock of the fabric or that of the machine, whichever is faster. Chosen by us:
+// shorter than anybody waits.
 const traceGrace = weft.Second
 
 // tracing follows single packets: it owns the latest events of traced packets. Any goroutine may
@@ -31,7 +31,7 @@ type Tracing struct {
 }
 
 // Trace traces the next count packets of a flow. A NIC without traffic sends them at once. One with
-// traffic has a second to send packets of its own; then Trace sends those that are missing. They
+// traffic has a second, see traceGrace, to send packets of its own; then Trace sends those that are missing. They
 // take the same paths as all packets.
 func (tr *tracing) Trace(src, dst weft.NICID, count int) (t Tracing, err error) {
 	switch {

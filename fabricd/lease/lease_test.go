@@ -401,8 +401,7 @@ func TestAHolderThatTheStoreLetsInNoMoreStops(t *testing.T) {
 // all do.
 func TestLeasesInRandomTimes(t *testing.T) {
 	t.Parallel()
-	const seeds = 100
-	replaced := 0
+	seeds, replaced := testenv.N(300, 60), 0
 	for seed := range uint64(seeds) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))

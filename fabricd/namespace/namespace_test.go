@@ -210,7 +210,7 @@ func TestProgramsTalkThroughTheFabric(t *testing.T) {
 	await(t, server)
 	var sends []<-chan result
 	for _, at := range []string{"n111:80", "10.64.0.8:80", "[fd77:6566:74::8]:80"} {
-		sends = append(sends, start(t, client, nil, asProgram+"=send", self(t), at, strconv.Itoa(100_000)))
+		sends = append(sends, start(t, client, nil, asProgram+"=send", self(t), at, "100000"))
 	}
 	for _, s := range sends {
 		for going := true; going; {
